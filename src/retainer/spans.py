@@ -94,7 +94,7 @@ def _place(span: Span, text: str, offsets: Sequence[Offset]) -> Span:
     """Turn a span of characters into a span of words."""
     name = f"span {span.start}-{span.end} ({span.type})"
     if not 0 <= span.start < span.end <= len(text):
-        raise InputError(f"{name} lies outside the text of {len(text)} characters")
+        raise InputError(f"{name} is empty or lies outside the text of {len(text)} characters")
     inside = [i for i, (start, end) in enumerate(offsets) if start < span.end and end > span.start]
     if not inside:
         raise InputError(f"{name} covers no word, only {text[span.start : span.end]!r}")
@@ -136,7 +136,7 @@ def spans_of(tags: Sequence[str]) -> tuple[Span, ...]:
 
 def tags_of(sentence: Sentence, scheme: str = "IOB2") -> list[str]:
     """Write the entities of a sentence as tags."""
-    inside, last, single = {"IOB2": "IIB", "BIOES": "IES", "BILOU": "ILU"}[scheme]
+    inside, last, single = {"IOB2": ("I", "I", "B"), "BIOES": ("I", "E", "S"), "BILOU": ("I", "L", "U")}[scheme]
     tags = [OUTSIDE] * len(sentence.words)
     for span in sentence.spans:
         tags[span.start : span.end] = [f"{inside}-{span.type}"] * (span.end - span.start)
@@ -161,7 +161,7 @@ def detect_scheme(sequences: Iterable[Sequence[str]]) -> tuple[str, int]:
                 seen["fresh B" if type_ != previous else "inner B"] += 1
             elif kind in "IE" and type_ != previous:
                 seen["bare I"] += 1
-            previous = type_
+            previous = "" if kind in "ES" else type_
     scheme = _scheme(letters, seen)
     return scheme, 0 if scheme == "IOB1" else seen["bare I"]
 
@@ -235,7 +235,7 @@ class Labels:
 
     def index(self, kind: str, type_: str) -> int:
         """Return the label of a kind and type, or the nearest one this head has (I- for a missing B-)."""
-        wanted = {"B": "BI", "I": "IB", "E": "EIB", "S": "SBI"}[kind]
+        wanted = {"B": "BISE", "I": "IBES", "E": "EIBS", "S": "SBIE"}[kind]
         return next(self._index[k, type_] for k in wanted if (k, type_) in self._index)
 
     def ids(self, sentence: Sentence) -> list[int]:

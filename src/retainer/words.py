@@ -8,7 +8,7 @@ Offset = tuple[int, int]
 
 _CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
 _PLAIN = re.compile(rf"[^\W_{_CJK}]+|\S")
-_ASCII = re.compile(r"[A-Za-z0-9]+|\S", re.ASCII)
+_ASCII = re.compile(r"[A-Za-z0-9]+|\S")
 
 
 def word_offsets(text: str, cuts: Collection[int] = ()) -> tuple[Offset, ...]:
@@ -49,6 +49,6 @@ def _is_han(character: str) -> bool:
 def _cut(offsets: list[Offset], cuts: set[int]) -> list[Offset]:
     pieces: list[Offset] = []
     for start, end in offsets:
-        edges = [start, *sorted(cut for cut in cuts if start < cut < end), end]
+        edges = [start, *(at for at in range(start + 1, end) if at in cuts), end]
         pieces.extend(zip(edges, edges[1:], strict=False))
     return pieces

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -41,3 +43,12 @@ class Corpus:
     def types(self) -> tuple[str, ...]:
         """The entity types, in alphabetical order."""
         return tuple(sorted(self.counts))
+
+
+def fingerprint(sentences: Iterable[Sentence]) -> str:
+    """Return the SHA-256 of words and entities, the same whatever file and format they came from."""
+    digest = hashlib.sha256()
+    for sentence in sentences:
+        spans = [(span.start, span.end, span.type) for span in sentence.spans]
+        digest.update(json.dumps([sentence.words, spans], separators=(",", ":")).encode() + b"\n")
+    return digest.hexdigest()

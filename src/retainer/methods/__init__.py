@@ -1,0 +1,73 @@
+"""All methods in one plain table. A new one is a file here and a line below."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Mapping
+from typing import Any, get_args, get_type_hints
+
+from retainer.errors import InputError
+from retainer.methods.base import IGNORE, Clock, Method, Tokens
+from retainer.methods.extend_ner import ExtendNER
+from retainer.methods.finetune import Finetune
+from retainer.methods.joint import Joint
+from retainer.methods.rdp import RDP
+from retainer.methods.self_training import SelfTraining
+
+METHODS: dict[str, Method] = {
+    "finetune": Finetune(),
+    "joint": Joint(),
+    "self_training": SelfTraining(),
+    "extend_ner": ExtendNER(),
+    "rdp": RDP(),
+    "rdp_paper": RDP(relation_words="all", distil_words="all", temperature=1.0),
+    "rdp-no-cd": RDP(relation_weight=0.0),
+    "rdp-no-se": RDP(entropy_weight=0.0),
+    "rdp-no-ppl": RDP(pseudo="argmax"),
+    "rdp-no-pl": RDP(pseudo="none"),
+}
+
+
+def method(name: str, fields: Mapping[str, Any] | None = None) -> Method:
+    """Return a method by name, with some of its fields changed."""
+    if name not in METHODS:
+        raise InputError(f"there is no method {name!r}{_nearest(name, METHODS)}; known are {', '.join(METHODS)}")
+    default = METHODS[name]
+    known = {field.name for field in dataclasses.fields(default)}
+    for field, value in (fields or {}).items():
+        if field not in known:
+            names = ", ".join(sorted(known)) or "none"
+            raise InputError(f"method {name} has no field {field!r}{_nearest(field, known)}; its fields are {names}")
+        _check(name, default, field, value)
+    return dataclasses.replace(default, **(fields or {}))
+
+
+def _check(name: str, default: Method, field: str, value: Any) -> None:
+    """Refuse a value of the wrong kind now, with its name, not in the middle of training."""
+    hint = get_type_hints(type(default))[field]
+    choices = get_args(hint)
+    fits = value in choices if choices else isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not fits:
+        wanted = f"one of {', '.join(map(str, choices))}" if choices else "a number"
+        raise InputError(f"field {field} of method {name} must be {wanted}, not {value!r}")
+
+
+def _nearest(word: str, known: Any) -> str:
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+__all__ = [
+    "IGNORE",
+    "METHODS",
+    "RDP",
+    "Clock",
+    "ExtendNER",
+    "Finetune",
+    "Joint",
+    "Method",
+    "SelfTraining",
+    "Tokens",
+    "method",
+]

@@ -1,0 +1,55 @@
+"""The lines of a corpus file: where they end, and whom an error blames."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+from retainer.errors import InputError
+from retainer.spans import Sentence
+
+
+def numbered(text: str) -> Iterator[tuple[int, str]]:
+    r"""Count the lines of ``text`` from 1.
+
+    Only ``\n`` ends a line, with or without ``\r`` before it: words may hold the other characters, such as U+0085 and
+    U+2028, that ``str.splitlines`` takes for line ends.
+    """
+    return ((number, line.rstrip("\r")) for number, line in enumerate(text.split("\n"), 1))
+
+
+def is_blank(line: str) -> bool:
+    """Say whether a line holds nothing but blanks, tabs and carriage returns."""
+    return not line.strip(" \t\r")
+
+
+def opening(text: str) -> str:
+    """Return the first line that is not blank; it tells one format from another."""
+    return next((line for _, line in numbered(text) if not is_blank(line)), "")
+
+
+@contextmanager
+def blamed(where: str) -> Iterator[None]:
+    """Put the place in front of any complaint, so that the code that complains need not know it."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+
+
+def written(sentences: Iterable[Sentence], write: Callable[[Sentence], str]) -> str:
+    """Join what ``write`` makes of every sentence; one that no format could give back is refused by its number."""
+    parts = []
+    for number, sentence in enumerate(sentences, 1):
+        with blamed(f"sentence {number}"):
+            _refuse_gaps(sentence)
+            parts.append(write(sentence))
+    return "".join(parts)
+
+
+def _refuse_gaps(sentence: Sentence) -> None:
+    if not sentence.words:
+        raise InputError("it has no words, and no format can hold that; leave it out")
+    if not all(sentence.words):
+        raise InputError(f"word {sentence.words.index('') + 1} is empty; leave it out")
+    for span in sentence.spans:
+        if not span.type:
+            raise InputError(f"the entity at words {span.start}-{span.end} has no type; name one")

@@ -1,0 +1,244 @@
+"""Words to word pieces and back: flat tensors that live on the device, and batches gathered from them there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from retainer.spans import Sentence
+
+BUCKETS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+"""Padded lengths. Few shapes mean little padding and, on a GPU, few kernels to prepare."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Windows of pieces padded to one length; ``words`` holds the number of the word at each first piece, else -1."""
+
+    ids: Tensor
+    mask: Tensor
+    words: Tensor
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Sentences as pieces. A long sentence takes several windows, but each word is counted in exactly one of them.
+
+    ``ids`` and ``words`` are flat over all windows; window w occupies ``starts[w]`` to ``starts[w + 1]``. Word
+    numbers run through the whole corpus, and ``sentence_starts`` says where each sentence begins among them.
+    """
+
+    ids: Tensor
+    words: Tensor
+    starts: Tensor
+    lengths: np.ndarray[Any, np.dtype[np.int64]]
+    sentence_starts: np.ndarray[Any, np.dtype[np.int64]]
+    window_sentences: np.ndarray[Any, np.dtype[np.int64]]
+    pad: int
+
+    @property
+    def word_count(self) -> int:
+        """The number of words of all sentences."""
+        return int(self.sentence_starts[-1])
+
+    @property
+    def device(self) -> torch.device:
+        """Where the tensors live."""
+        return self.ids.device
+
+    def batch(self, windows: Tensor, length: int) -> Batch:
+        """Gather windows into a padded batch, on the device and without asking it anything."""
+        first = self.starts[windows].unsqueeze(1)
+        place = first + torch.arange(length, device=self.device)
+        mask = place < self.starts[windows + 1].unsqueeze(1)
+        place = place.clamp(max=len(self.ids) - 1)
+        return Batch(self.ids[place].masked_fill(~mask, self.pad), mask, self.words[place].masked_fill(~mask, -1))
+
+    def shuffled(self, size: int, seed: int) -> list[tuple[Tensor, int]]:
+        """Return an epoch of training batches: windows of similar length together, in an order fixed by the seed.
+
+        What does not fill a batch of its own length moves up to the next, so only the last batch may be short.
+        """
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(len(self.lengths))
+        padded = bucket(self.lengths[order])
+        batches: list[tuple[np.ndarray[Any, Any], int]] = []
+        waiting = order[:0]
+        for length in np.unique(padded):
+            waiting = np.concatenate([waiting, order[padded == length]])
+            full = len(waiting) - len(waiting) % size
+            batches += [(waiting[at : at + size], int(length)) for at in range(0, full, size)]
+            waiting = waiting[full:]
+        if len(waiting):
+            batches.append((waiting, int(bucket(self.lengths[waiting]).max())))
+        return self._on_device([batches[i] for i in rng.permutation(len(batches))])
+
+    def sorted(self, budget: int) -> list[tuple[Tensor, int]]:
+        """Return all windows once, longest first, at most ``budget`` pieces a batch: for passes that only look."""
+        order = np.argsort(-self.lengths, kind="stable")
+        padded = bucket(self.lengths[order])
+        batches, at = [], 0
+        while at < len(order):
+            count = max(1, budget // int(padded[at]))
+            batches.append((order[at : at + count], int(padded[at])))
+            at += count
+        return self._on_device(batches)
+
+    def _on_device(self, batches: Sequence[tuple[np.ndarray[Any, Any], int]]) -> list[tuple[Tensor, int]]:
+        """Send all window numbers over at once; every batch is a view of them."""
+        if not batches:
+            return []
+        flat = torch.from_numpy(np.concatenate([windows for windows, _ in batches])).to(self.device)
+        parts = torch.split(flat, [len(windows) for windows, _ in batches])
+        return [(part, length) for part, (_, length) in zip(parts, batches, strict=True)]
+
+
+def bucket(lengths: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Round lengths up to the next padded length; beyond the largest bucket, to the next multiple of 128."""
+    table = np.array(BUCKETS)
+    inside = table[np.searchsorted(table, lengths).clip(max=len(table) - 1)]
+    return np.where(lengths <= BUCKETS[-1], inside, -(-lengths // 128) * 128)
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Turns sentences into pieces with any fast tokenizer; ``limit`` is the longest input, special pieces included."""
+
+    tokenizer: Any
+    limit: int
+
+    def __call__(self, sentences: Sequence[Sentence], device: torch.device | str = "cpu") -> Encoded:
+        """Encode sentences and put them on a device."""
+        rows = _Rows(self._frame(), self.limit)
+        for sentence, (ids, firsts) in zip(sentences, self._pieces(sentences), strict=True):
+            rows.add(ids, firsts, len(sentence.words))
+        return rows.encoded(self.tokenizer.pad_token_id or 0, device)
+
+    def _frame(self) -> tuple[list[int], list[int]]:
+        """Return what the tokenizer puts before and behind a text."""
+        bare = self.tokenizer("a", add_special_tokens=False)["input_ids"]
+        full = self.tokenizer("a")["input_ids"]
+        at = next(i for i in range(len(full)) if full[i : i + len(bare)] == bare)
+        return full[:at], full[at + len(bare) :]
+
+    def _pieces(self, sentences: Sequence[Sentence]) -> Iterator[tuple[list[int], list[int]]]:
+        """Yield the pieces of each sentence and where each of its words begins among them."""
+        filled = [list(s.words) or [" "] for s in sentences]
+        if not filled:
+            return
+        encodings = self.tokenizer(filled, is_split_into_words=True, add_special_tokens=False, verbose=False).encodings
+        for sentence, encoding in zip(sentences, encodings, strict=True):
+            yield _complete(encoding.ids, encoding.word_ids, len(sentence.words), self.tokenizer.unk_token_id or 0)
+
+
+def _complete(ids: list[int], owners: list[int], count: int, unknown: int) -> tuple[list[int], list[int]]:
+    """Find the first piece of every word; a word the tokenizer drops is kept as one unknown piece."""
+    firsts = [i for i, owner in enumerate(owners) if i == 0 or owner != owners[i - 1]]
+    if len(firsts) == count:
+        return ids, firsts
+    by_word: list[list[int]] = [[] for _ in range(count)]
+    for piece, owner in zip(ids, owners, strict=True):
+        if owner < count:
+            by_word[owner].append(piece)
+    parts = [pieces or [unknown] for pieces in by_word]
+    starts = np.cumsum([0, *map(len, parts)])[:-1].tolist()
+    return [piece for part in parts for piece in part], starts
+
+
+class _Rows:
+    """Collects windows while the sentences stream by."""
+
+    def __init__(self, frame: tuple[list[int], list[int]], limit: int) -> None:
+        self.before, self.behind = frame
+        self.room = limit - len(self.before) - len(self.behind)
+        self.ids: list[int] = []
+        self.words: list[int] = []
+        self.lengths: list[int] = []
+        self.window_sentences: list[int] = []
+        self.sentence_starts = [0]
+
+    def add(self, ids: list[int], firsts: list[int], count: int) -> None:
+        """Append a sentence as one window, or as several that overlap if it is too long for one."""
+        base, number = self.sentence_starts[-1], len(self.sentence_starts) - 1
+        if count and len(ids) <= self.room:
+            self._window(ids, firsts, base, number)
+        elif count:
+            for window in windows([b - a for a, b in zip(firsts, [*firsts[1:], len(ids)], strict=True)], self.room):
+                self._long(ids, firsts, base, number, window)
+        self.sentence_starts.append(base + count)
+
+    def _window(self, ids: list[int], firsts: list[int], word: int, sentence: int) -> None:
+        marks = [-1] * (len(self.before) + len(ids) + len(self.behind))
+        for offset, first in enumerate(firsts):
+            marks[len(self.before) + first] = word + offset
+        self.ids += [*self.before, *ids, *self.behind]
+        self.words += marks
+        self.lengths.append(len(marks))
+        self.window_sentences.append(sentence)
+
+    def _long(self, ids: list[int], firsts: list[int], base: int, sentence: int, window: Window) -> None:
+        """Append one window of a long sentence; only the words it owns are marked."""
+        begin, end = firsts[window.start], firsts[window.end] if window.end < len(firsts) else len(ids)
+        owned = [firsts[word] - begin for word in range(window.own_start, window.own_end)]
+        self._window(ids[begin : min(end, begin + self.room)], owned, base + window.own_start, sentence)
+
+    def encoded(self, pad: int, device: torch.device | str) -> Encoded:
+        """Turn what was collected into tensors."""
+        lengths = np.array(self.lengths, dtype=np.int64)
+        return Encoded(
+            torch.tensor(self.ids, dtype=torch.long).to(device),
+            torch.tensor(self.words, dtype=torch.long).to(device),
+            torch.from_numpy(np.concatenate([[0], lengths.cumsum()]).astype(np.int64)).to(device),
+            lengths,
+            np.array(self.sentence_starts, dtype=np.int64),
+            np.array(self.window_sentences, dtype=np.int64),
+            pad,
+        )
+
+
+@dataclass(frozen=True)
+class Window:
+    """Words ``start`` to ``end`` of a long sentence, of which it owns the ones it sees with most context."""
+
+    start: int
+    end: int
+    own_start: int
+    own_end: int
+
+
+def windows(lengths: Sequence[int], room: int) -> list[Window]:
+    """Cut words of the given piece lengths into windows of at most ``room`` pieces that overlap by a quarter.
+
+    Two neighbours share words; the middle of what they share is the border of what each owns.
+    """
+    sizes = [min(length, room) for length in lengths]
+    edges = [(0, _reach(sizes, 0, room))]
+    while edges[-1][1] < len(sizes):
+        end = edges[-1][1]
+        start = _step_back(sizes, edges[-1][0] + 1, end, room)
+        edges.append((start, _reach(sizes, start, room)))
+    borders = [0, *((b + e) // 2 for (_, e), (b, _) in zip(edges, edges[1:], strict=False)), len(sizes)]
+    return [Window(s, e, a, b) for (s, e), a, b in zip(edges, borders, borders[1:], strict=False)]
+
+
+def _reach(sizes: Sequence[int], start: int, room: int) -> int:
+    end, used = start, 0
+    while end < len(sizes) and used + sizes[end] <= room:
+        used += sizes[end]
+        end += 1
+    return end
+
+
+def _step_back(sizes: Sequence[int], least: int, end: int, room: int) -> int:
+    """Begin the next window up to a quarter of a window before ``end``, but so that it gets beyond it."""
+    allowed = min(room // 4, room - sizes[end])
+    start, used = end, 0
+    while start > least and used + sizes[start - 1] <= allowed:
+        start -= 1
+        used += sizes[start]
+    return start

@@ -1,0 +1,63 @@
+"""Writing so that nothing is lost: whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from retainer.errors import InputError
+
+
+def require_free(path: str | Path) -> Path:
+    """Refuse to write where something already is."""
+    path = Path(path)
+    if path.exists():
+        raise InputError(f"{path} exists already; nothing was written, choose another place or remove it first")
+    return path
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file in one step: readers see the old one or the new one, never half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def new_folder(path: str | Path) -> Iterator[Path]:
+    """Give a scratch folder that becomes ``path`` if all goes well and vanishes otherwise."""
+    path = require_free(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    try:
+        yield scratch
+        for file in scratch.rglob("*"):
+            sync(file)
+        os.chmod(scratch, 0o755)
+        os.rename(scratch, path)
+        sync(path.parent)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+
+
+def sync(path: Path) -> None:
+    """Ask the system to put a file or a folder's entries on the disk now."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

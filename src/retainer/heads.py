@@ -1,0 +1,150 @@
+"""The classifier on top of the encoder: how it scores, how it grows, how it folds into a plain linear layer.
+
+A head keeps its old rows and its new rows apart. So old scores are computed by the very same product before and after
+growing, bit for bit, and the old rows can be frozen by themselves.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from retainer.spans import Labels
+
+Kind = Literal["linear", "cosine"]
+
+MARGIN = 1e-2
+"""How far below the winner a new row starts: more than rounding, far less than one step of training moves it."""
+
+
+class Rows(nn.Module):
+    """Some rows of a head: one weight vector and one bias per label."""
+
+    def __init__(self, weight: Tensor, bias: Tensor) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(weight.detach().clone().float())
+        self.bias = nn.Parameter(bias.detach().clone().float())
+
+
+class Head(nn.Module):
+    """Scores of all labels for every token vector: plain linear, or the scaled cosine between token and row.
+
+    The cosine is taken per token, over the hidden axis. Its rows have no bias, because a bias would not survive
+    folding; the tensor is there, zero and frozen, so that both kinds are stored alike. ``norm`` is the usual length
+    of a token vector, known once training is over; only folding asks for it.
+    """
+
+    norm: Tensor
+
+    def __init__(self, kind: Kind, old: Rows, new: Rows | None = None, sigma: float = 1.0, norm: float = 1.0) -> None:
+        super().__init__()
+        self.kind, self.old, self.new = kind, old, new
+        self.register_buffer("norm", torch.tensor(float(norm)))
+        self.sigma = nn.Parameter(torch.tensor(float(sigma)), requires_grad=kind == "cosine")
+        if kind == "cosine":
+            for rows in self.blocks:
+                rows.bias.requires_grad_(False)
+
+    @classmethod
+    def empty(cls, kind: Kind, width: int) -> Head:
+        """Return the head of a bare encoder, which knows only O."""
+        weight = torch.zeros(1, width) if kind == "linear" else torch.ones(1, width)
+        return cls(kind, Rows(weight, torch.zeros(1)), sigma=1.0 if kind == "linear" else 16.0)
+
+    @property
+    def blocks(self) -> list[Rows]:
+        """The old rows and, once grown, the new ones."""
+        return [self.old] if self.new is None else [self.old, self.new]
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """Score token vectors in full precision, whatever precision the encoder ran in."""
+        hidden = hidden.float()
+        if self.kind == "linear":
+            return torch.cat([F.linear(hidden, rows.weight, rows.bias) for rows in self.blocks], dim=-1)
+        unit = F.normalize(hidden, dim=-1)
+        return self.sigma * torch.cat([F.linear(unit, F.normalize(rows.weight, dim=-1)) for rows in self.blocks], -1)
+
+    def weight(self) -> Tensor:
+        """Return all rows as one matrix."""
+        return torch.cat([rows.weight for rows in self.blocks]).detach()
+
+    def bias(self) -> Tensor:
+        """Return all biases as one vector."""
+        return torch.cat([rows.bias for rows in self.blocks]).detach()
+
+    def merged(self) -> Head:
+        """Return the same head with its rows in one block: what the next task calls old."""
+        return Head(self.kind, Rows(self.weight(), self.bias()), sigma=float(self.sigma), norm=float(self.norm))
+
+    def folded(self) -> tuple[Tensor, Tensor]:
+        """Return the weight and bias of a linear layer with the same winners.
+
+        Dropping a token's length scales all its cosines alike, so the argmax stays; dividing by the usual length
+        keeps the scores on about the same scale too.
+        """
+        if self.kind == "linear":
+            return self.weight(), self.bias()
+        return F.normalize(self.weight(), dim=-1) * (self.sigma.detach() / self.norm), self.bias()
+
+    def grow(self, labels: Labels, hidden: Tensor, gold: Tensor) -> Head:
+        """Add rows for the labels this head lacks, so that no prediction on the slice changes before training.
+
+        ``hidden`` are the vectors of all words of the slice under the old encoder and ``gold`` their labels in the
+        grown label set. A new row points from the centre of all words to the centre of its own.
+        """
+        old = self.merged().to(hidden.device)
+        known = len(old.weight())
+        toward = directions(labels, hidden, gold)[known:]
+        best = old(hidden).max(dim=-1).values.detach()
+        place = _place_linear if self.kind == "linear" else _place_cosine
+        return Head(self.kind, old.old, place(old, toward, hidden, best), sigma=float(self.sigma))
+
+
+def directions(labels: Labels, hidden: Tensor, gold: Tensor) -> Tensor:
+    """Return, for every label, the unit vector from the centre of all words to the centre of the label's words.
+
+    A label no word carries borrows from another label of its type; with none at all it stays zero.
+    """
+    sums = hidden.new_zeros(len(labels.names), hidden.shape[-1]).index_add_(0, gold, hidden)
+    counts = torch.bincount(gold, minlength=len(labels.names)).to(hidden)
+    toward = F.normalize(sums / counts.clamp(min=1).unsqueeze(1) - hidden.mean(dim=0), dim=-1)
+    for index, (_, type_) in enumerate(labels.parts):
+        if not counts[index]:
+            seen = [i for i, (_, other) in enumerate(labels.parts) if other == type_ and counts[i]]
+            toward[index] = toward[seen[0]] if seen else 0
+    return toward
+
+
+def _place_linear(old: Head, toward: Tensor, hidden: Tensor, best: Tensor) -> Rows:
+    """Give new rows the length of old ones, and a bias that stays below every word's winner."""
+    lengths = old.weight().norm(dim=-1)
+    length = lengths[lengths > 0].mean() if bool((lengths > 0).any()) else hidden.new_tensor(0.4)
+    weight = toward * length
+    slack = best.unsqueeze(1) - hidden @ weight.T
+    return Rows(weight, slack.min(dim=0).values - MARGIN)
+
+
+def _place_cosine(old: Head, toward: Tensor, hidden: Tensor, best: Tensor) -> Rows:
+    """Lean new rows away from the direction all words share, just far enough that no word prefers them.
+
+    A cosine head has no bias to lower; the common direction of the token vectors takes its place.
+    """
+    unit = F.normalize(hidden, dim=-1)
+    common = F.normalize(unit.mean(dim=0), dim=-1)
+    rows = [_lean(unit, direction, common, best / old.sigma.detach()) for direction in toward]
+    return Rows(torch.stack(rows), hidden.new_zeros(len(rows)))
+
+
+def _lean(unit: Tensor, direction: Tensor, common: Tensor, best: Tensor) -> Tensor:
+    low, high = 0.0, 64.0
+    for _ in range(20):
+        middle = (low + high) / 2
+        row = F.normalize(direction - middle * common, dim=-1)
+        if bool((unit @ row < best - MARGIN / 10).all()):
+            high = middle
+        else:
+            low = middle
+    return F.normalize(direction - high * common, dim=-1)

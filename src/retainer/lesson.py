@@ -1,0 +1,100 @@
+"""One task made ready for the loop: the grown student, the slice on the device, and what the teacher says about it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from retainer.corpora import Corpus
+from retainer.encode import Encoded, Encoder
+from retainer.methods import Finetune, Method, Tokens
+from retainer.model import Tagger
+from retainer.outputs import Outputs, observe
+from retainer.recipe import Recipe
+from retainer.spans import Labels, Sentence
+
+
+@dataclass(frozen=True)
+class DevSet:
+    """Sentences to select an epoch on, and the types that count there."""
+
+    sentences: Sequence[Sentence]
+    encoded: Encoded
+    types: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Everything that is fixed before the first step."""
+
+    student: Tagger
+    method: Method
+    slice: Encoded
+    tokens: Tokens
+    teacher: Outputs
+    memory: Any
+    dev: DevSet | None
+    base: bool
+    """Whether this is a first task, with nothing to forget."""
+    changed: int
+    """Words whose prediction changed by growing the head alone: 0, and measured every time."""
+
+
+def prepare(
+    teacher: Tagger, train: Corpus, dev: Corpus | None, new: Sequence[str], method: Method, recipe: Recipe
+) -> Lesson:
+    """Encode the slice, run the frozen teacher over it once, and grow the student's head from what it sees."""
+    encoder = Encoder(teacher.encoder.tokenizer, min(teacher.encoder.limit, recipe.window or teacher.encoder.limit))
+    encoded = encoder(train.sentences, teacher.device)
+    labels = teacher.labels.grow(new)
+    gold = gold_labels(train.sentences, labels).to(teacher.device)
+    seen = observe(teacher, encoded, hidden=True)
+    head = teacher.head.grow(labels, seen.hidden, gold)
+    base = not teacher.labels.types
+    used: Method = Finetune() if base else method
+    tokens = Tokens(gold, torch.arange(len(gold), device=gold.device), labels.outside, len(teacher.labels.names))
+    with torch.no_grad():
+        changed = int((head(seen.hidden).argmax(-1) != seen.logits.argmax(-1)).sum())
+        memory = used.begin(tokens, seen)
+    return Lesson(
+        student=teacher.grown(labels, head),
+        method=used,
+        slice=encoded,
+        tokens=tokens,
+        teacher=Outputs(seen.logits, seen.hidden[:0]),
+        memory=memory,
+        dev=_dev_set(dev, encoder, teacher, new, recipe),
+        base=base,
+        changed=changed,
+    )
+
+
+def gold_labels(sentences: Sequence[Sentence], labels: Labels) -> Tensor:
+    """Return the labels of all words of all sentences in a row."""
+    rows = [np.array(labels.ids(sentence), dtype=np.int64) for sentence in sentences]
+    return torch.from_numpy(np.concatenate([np.empty(0, dtype=np.int64), *rows]))
+
+
+def _dev_set(
+    dev: Corpus | None, encoder: Encoder, teacher: Tagger, new: Sequence[str], recipe: Recipe
+) -> DevSet | None:
+    if dev is None or recipe.select == "last":
+        return None
+    types = (*teacher.labels.types, *new) if recipe.select == "all" else tuple(new)
+    return DevSet(dev.sentences, encoder(dev.sentences, teacher.device), types)
+
+
+def hold_out(corpus: Corpus, share: float, seed: int) -> tuple[Corpus, Corpus | None]:
+    """Set a seeded share of the sentences aside to select on; too few to tell anything and all are kept."""
+    count = round(len(corpus) * share)
+    if count < 10:
+        return corpus, None
+    chosen = set(random.Random(seed).sample(range(len(corpus)), count))
+    parts = [tuple(s for i, s in enumerate(corpus) if (i in chosen) is aside) for aside in (False, True)]
+    return replace(corpus, sentences=parts[0]), replace(corpus, sentences=parts[1])

@@ -1,0 +1,78 @@
+"""What every method is: a frozen dataclass of hyper-parameters with three hooks. It owns no loop and no optimizer.
+
+Nothing here imports torch at run time, so a list of methods costs nothing; tensors bring their own operations along.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from retainer.outputs import Outputs
+
+IGNORE = -100
+"""The label of a position that is no first piece of a word: padding, special pieces, tails of words."""
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Positions and their given labels. ``rows`` are word numbers in the slice; ``old`` counts the teacher's labels.
+
+    In a new task O means only "not annotated here": the word may be of an old type. Labels of old types can be given
+    too; they are gold where they stand, and their absence means nothing.
+    """
+
+    labels: Tensor
+    rows: Tensor
+    outside: int
+    old: int
+
+    @property
+    def labelled(self) -> Tensor:
+        """Words, as opposed to padding and tails."""
+        return self.labels != IGNORE
+
+    @property
+    def unannotated(self) -> Tensor:
+        """Words labelled O."""
+        return self.labels == self.outside
+
+    @property
+    def annotated(self) -> Tensor:
+        """Words with a gold entity label."""
+        return self.labelled & ~self.unannotated
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Where training stands: for methods whose targets change over time."""
+
+    epoch: int
+    epochs: int
+    step: int
+    steps: int
+
+
+@dataclass(frozen=True)
+class Method:
+    """Base of all methods: plain cross-entropy on whatever ``targets`` returns."""
+
+    needs_teacher: ClassVar[bool] = False
+    """Whether the old version's scores on the slice are wanted."""
+    joint: ClassVar[bool] = False
+    """Whether the method starts from the encoder and sees all data so far: the upper bound, not a contender."""
+
+    def begin(self, slice_: Tokens, teacher: Outputs) -> Any:
+        """Look at the whole slice once per task, and return what ``targets`` should remember."""
+        return None
+
+    def targets(self, tokens: Tokens, memory: Any, clock: Clock) -> Tokens:
+        """Return the labels to learn in a batch. Runs without gradient."""
+        return tokens
+
+    def losses(self, student: Outputs, teacher: Outputs, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
+        """Return the terms of the loss by name; the loop adds them up, logs them and differentiates."""
+        raise NotImplementedError

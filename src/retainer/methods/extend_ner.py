@@ -1,0 +1,40 @@
+"""ExtendNER (Monaikul et al. 2021): distil the old version into the new one where nothing is annotated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from retainer.methods.base import Method, Tokens
+from retainer.methods.terms import cross_entropy, distillation
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from retainer.outputs import Outputs
+
+
+@dataclass(frozen=True)
+class ExtendNER(Method):
+    """L = CE(y) over annotated words + KD over O words.
+
+    The temperatures are those of the version the INER tables were made with: 2 for the student, 1 for the teacher.
+    They differ, so even a perfect student is not at the minimum; set both to 1 for the textbook form.
+    """
+
+    needs_teacher: ClassVar[bool] = True
+
+    distil_weight: float = 1.0
+    """Weight of the distillation term."""
+    student_temperature: float = 2.0
+    """Divides the student's scores."""
+    teacher_temperature: float = 1.0
+    """Divides the teacher's scores."""
+
+    def losses(self, student: Outputs, teacher: Outputs, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
+        """Return cross-entropy and distillation."""
+        kd = distillation(
+            student.logits, teacher.logits, given.unannotated, self.student_temperature, self.teacher_temperature
+        )
+        ce = cross_entropy(student.logits, given.labels, given.annotated)
+        return {"ce": ce, "kd": self.distil_weight * kd}

@@ -1,0 +1,23 @@
+"""Plain fine-tuning: the lower bound. O means O, so everything old is unlearned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from retainer.methods.base import Method, Tokens
+from retainer.methods.terms import cross_entropy
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from retainer.outputs import Outputs
+
+
+@dataclass(frozen=True)
+class Finetune(Method):
+    """L = CE(y) over all words. Also what every method does in its first task, when there is nothing to forget."""
+
+    def losses(self, student: Outputs, teacher: Outputs, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
+        """Return the cross-entropy with the given labels."""
+        return {"ce": cross_entropy(student.logits, targets.labels, targets.labelled)}

@@ -1,0 +1,116 @@
+"""RDP (CIKM 2023): task relation distillation and prototypical pseudo labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from retainer.methods.base import Clock, Method, Tokens
+from retainer.methods.terms import cross_entropy, entropy, soft_cross_entropy
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from retainer.outputs import Outputs
+
+Cover = Literal["unannotated", "annotated", "all"]
+Pseudo = Literal["prototype", "argmax", "none"]
+
+
+@dataclass(frozen=True)
+class RDP(Method):
+    """L = L_ce + relation_weight L_cd + entropy_weight L_se + distil_weight L_kd.
+
+    L_ce: cross-entropy with the pseudo label where a word is O, with the gold label elsewhere.
+    L_cd: -sum y log p, y = the teacher's probabilities on the old labels, the gold one-hot on the new ones.
+    L_se: the entropy of p.   L_kd: -sum q log p over the old labels, q = the teacher's probabilities.
+
+    With the letter of the paper (``rdp_paper``) L_cd and L_kd cover all words. On an annotated word the target then
+    has mass 1 on old labels besides the gold label, so its optimum is probability one half; by default both cover O
+    words only.
+    """
+
+    needs_teacher: ClassVar[bool] = True
+
+    relation_weight: float = 0.3
+    """Weight of L_cd (the paper's lambda 1)."""
+    entropy_weight: float = 0.1
+    """Weight of L_se (the paper's lambda 2)."""
+    distil_weight: float = 1.0
+    """Weight of L_kd."""
+    relation_words: Cover = "unannotated"
+    """The words L_cd covers."""
+    entropy_words: Cover = "all"
+    """The words L_se covers."""
+    distil_words: Cover = "unannotated"
+    """The words L_kd covers."""
+    pseudo: Pseudo = "prototype"
+    """How O words get their pseudo label: prototypes, the teacher's first choice, or not at all."""
+    temperature: float = 0.25
+    """The paper's tau: how fast the weight of a label falls with the distance from its prototype."""
+
+    def begin(self, slice_: Tokens, teacher: Outputs) -> Tensor:
+        """Label the whole slice once; nothing about it changes during the task."""
+        guess = pseudo_labels(teacher, slice_.unannotated, self.pseudo, self.temperature, slice_.outside)
+        return slice_.labels.where(~slice_.unannotated, guess)
+
+    def targets(self, tokens: Tokens, memory: Any, clock: Clock) -> Tokens:
+        """Look the pseudo labels of a batch up."""
+        labels = memory[tokens.rows.clamp(min=0)]
+        return replace(tokens, labels=tokens.labels.where(~tokens.unannotated, labels))
+
+    def losses(self, student: Outputs, teacher: Outputs, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
+        """Return the four terms, weighted."""
+        q = teacher.logits.softmax(dim=-1)
+        soft = relation_target(q, given.labels, student.logits.shape[-1])
+        ce = cross_entropy(student.logits, targets.labels, targets.labelled)
+        cd = soft_cross_entropy(student.logits, soft, _words(given, self.relation_words))
+        se = entropy(student.logits, _words(given, self.entropy_words))
+        kd = soft_cross_entropy(student.logits, q, _words(given, self.distil_words))
+        return {
+            "ce": ce,
+            "cd": self.relation_weight * cd,
+            "se": self.entropy_weight * se,
+            "kd": self.distil_weight * kd,
+        }
+
+
+def _words(tokens: Tokens, cover: Cover) -> Tensor:
+    return {"unannotated": tokens.unannotated, "annotated": tokens.annotated, "all": tokens.labelled}[cover]
+
+
+def relation_target(q: Tensor, labels: Tensor, size: int) -> Tensor:
+    """Return the soft label of L_cd: the teacher's probabilities, then a one-hot over the new labels."""
+    old = q.shape[-1]
+    hot = q.new_zeros(*labels.shape, size).scatter(-1, labels.clamp(min=0).unsqueeze(-1), 1.0)
+    soft = q.new_zeros(*labels.shape, size)
+    soft[..., :old] = q
+    soft[..., old:] = hot[..., old:]
+    return soft
+
+
+def pseudo_labels(teacher: Outputs, mask: Tensor, kind: Pseudo, temperature: float, outside: int) -> Tensor:
+    """Return a label for every word, from the teacher alone; only the masked words make the prototypes."""
+    q = teacher.logits.softmax(dim=-1)
+    coarse = q.argmax(dim=-1)
+    if kind == "none":
+        return coarse.new_full(coarse.shape, outside)
+    if kind == "argmax":
+        return coarse
+    centres, seen = prototypes(teacher.hidden, coarse, mask, q.shape[-1])
+    return (prototype_weights(teacher.hidden, centres, seen, temperature) * q).argmax(dim=-1)
+
+
+def prototypes(hidden: Tensor, coarse: Tensor, mask: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    """Return the mean vector of the masked words the teacher gives each label, and which labels it gave at all."""
+    weight = mask.to(hidden.dtype)
+    sums = hidden.new_zeros(size, hidden.shape[-1]).index_add_(0, coarse, hidden * weight.unsqueeze(-1))
+    counts = hidden.new_zeros(size).index_add_(0, coarse, weight)
+    return sums / counts.clamp(min=1).unsqueeze(-1), counts > 0
+
+
+def prototype_weights(hidden: Tensor, centres: Tensor, seen: Tensor, temperature: float) -> Tensor:
+    """Return softmax over labels of -distance / temperature; a label never given has no prototype and no weight."""
+    squares = (hidden**2).sum(-1, keepdim=True) - 2 * hidden @ centres.T + (centres**2).sum(-1)
+    distance = squares.clamp(min=0).sqrt()
+    return (-distance / temperature).masked_fill(~seen, float("-inf")).softmax(dim=-1)

@@ -1,0 +1,233 @@
+"""A tagger: any encoder with a token-classification head, as our heads see it and as Hugging Face stores it."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModelForTokenClassification, AutoTokenizer
+
+from retainer.builtin import builtin_folder
+from retainer.encode import Batch, Encoder
+from retainer.errors import InputError
+from retainer.heads import Head, Kind, Rows
+from retainer.spans import Labels
+
+UNFOLDED = "cosine_head.safetensors"
+"""Where a version with a cosine head keeps it for the next task; the folded one is in the model's own weights."""
+
+
+class Tagger(nn.Module):
+    """An encoder, a head and the labels of its outputs. ``network`` is the transformers model they came in."""
+
+    def __init__(self, network: Any, head: Head, labels: Labels, encoder: Encoder) -> None:
+        super().__init__()
+        self.network, self.head, self.labels, self.encoder = network, head, labels, encoder
+
+    @property
+    def body(self) -> nn.Module:
+        """The encoder proper, without any head."""
+        body: nn.Module = self.network.base_model
+        return body
+
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters live."""
+        return self.head.sigma.device
+
+    @property
+    def width(self) -> int:
+        """The length of a token vector."""
+        return self.head.old.weight.shape[-1]
+
+    def hidden(self, batch: Batch) -> Tensor:
+        """Return the last layer's vectors of all positions, dropout included while training."""
+        with _mixed_precision(self.device):
+            last = self.body(input_ids=batch.ids, attention_mask=batch.mask.long()).last_hidden_state
+        hidden: Tensor = _dropout(self.network)(last).float()
+        return hidden
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Return the scores of all labels at all positions."""
+        logits: Tensor = self.head(self.hidden(batch))
+        return logits
+
+    def grown(self, labels: Labels, head: Head) -> Tagger:
+        """Return an independent copy with a larger head; this tagger stays as it is and can serve as the teacher."""
+        return Tagger(copy.deepcopy(self.network), head, labels, self.encoder).to(self.device)
+
+    def settled(self) -> Tagger:
+        """Return the same tagger with old and new rows joined: training is over."""
+        return Tagger(self.network, self.head.merged().to(self.device), self.labels, self.encoder)
+
+    def save(self, folder: Path) -> None:
+        """Write a plain Hugging Face folder; a cosine head is folded, and kept unfolded beside."""
+        network = self.network
+        weight, bias = self.head.folded()
+        layer = nn.Linear(weight.shape[1], weight.shape[0])
+        layer.load_state_dict({"weight": weight.cpu(), "bias": bias.cpu()})
+        setattr(network, _head_name(network), layer.to(self.device))
+        network.num_labels = network.config.num_labels = len(self.labels.names)
+        network.config.id2label = dict(enumerate(self.labels.names))
+        network.config.label2id = {name: i for i, name in enumerate(self.labels.names)}
+        with _quiet():
+            network.save_pretrained(folder)
+            self.encoder.tokenizer.save_pretrained(folder)
+        if self.head.kind == "cosine":
+            state = {"weight": self.head.weight(), "sigma": self.head.sigma.detach(), "norm": self.head.norm}
+            save_file({name: tensor.cpu() for name, tensor in state.items()}, folder / UNFOLDED)
+
+
+def load_tagger(spec: str, *, head: Kind = "linear", need_head: bool = False) -> Tagger:
+    """Load ``builtin``, a folder or a hub name; a bare encoder gets an empty head of the asked kind.
+
+    With ``need_head`` a bare encoder is refused: it cannot predict anything yet.
+    """
+    place = builtin_folder() if spec == "builtin" else Path(spec)
+    source = str(place) if spec == "builtin" or place.is_dir() else spec
+    with _quiet(), _explained(spec, place):
+        config = AutoConfig.from_pretrained(source)
+        tokenizer = AutoTokenizer.from_pretrained(source, add_prefix_space=True)
+        bare = not any(str(name).endswith("ForTokenClassification") for name in config.architectures or [])
+        if bare and need_head:
+            raise InputError(
+                f"{spec} has no token-classification head, so it cannot tag yet; teach it first: "
+                f"retainer learn DATA --from {spec} --out DIR"
+            )
+        options = {"num_labels": 1} if bare else {}
+        network, report = AutoModelForTokenClassification.from_pretrained(
+            source, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **options
+        )
+    _require_fast(tokenizer, spec)
+    _require_whole(report["missing_keys"], bare, network, spec)
+    encoder = Encoder(tokenizer, _limit(config, tokenizer))
+    if bare:
+        return Tagger(network, Head.empty(head, _layer(network).in_features), Labels(), encoder)
+    labels = _labels(config, spec)
+    tagger = Tagger(network, _stored_head(network, place, labels), labels, encoder)
+    if tagger.head.kind == "linear":
+        _require_plain_head(tagger, spec)
+    return tagger
+
+
+def _stored_head(network: Any, place: Path, labels: Labels) -> Head:
+    """Return the head of a checkpoint: the unfolded cosine head where we left one, else its linear layer."""
+    layer = _layer(network)
+    if not (place / UNFOLDED).is_file():
+        return Head("linear", Rows(layer.weight, layer.bias))
+    state = load_file(place / UNFOLDED)
+    if len(state["weight"]) != len(labels.names):
+        raise InputError(f"{place / UNFOLDED} does not fit the labels of {place}; the folder was mixed from two models")
+    rows = Rows(state["weight"], torch.zeros(len(labels.names)))
+    return Head("cosine", rows, sigma=float(state["sigma"]), norm=float(state["norm"]))
+
+
+def _labels(config: Any, spec: str) -> Labels:
+    names = tuple(str(config.id2label[i]) for i in sorted(config.id2label))
+    if all(name == f"LABEL_{i}" for i, name in enumerate(names)):
+        raise InputError(f"the labels of {spec} have no names (LABEL_0, …); give them in its config.json (id2label)")
+    return Labels(names)
+
+
+def _head_name(network: Any) -> str:
+    for name in ("classifier", "score"):
+        if isinstance(getattr(network, name, None), nn.Linear) and getattr(network, name).bias is not None:
+            return name
+    raise InputError(f"{type(network).__name__} has no plain linear head, so new types cannot be added to it")
+
+
+def _layer(network: Any) -> nn.Linear:
+    layer: nn.Linear = getattr(network, _head_name(network))
+    return layer
+
+
+def _dropout(network: Any) -> nn.Module:
+    layer = getattr(network, "dropout", None)
+    return layer if isinstance(layer, nn.Module) else nn.Identity()
+
+
+def _limit(config: Any, tokenizer: Any) -> int:
+    """Return the longest input: positions the encoder has, less the ones RoBERTa's kind keeps for padding."""
+    positions = getattr(config, "max_position_embeddings", None) or 512
+    if config.model_type in {"roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "longformer", "mpnet"}:
+        positions -= (getattr(config, "pad_token_id", 1) or 0) + 1
+    return int(min(positions, tokenizer.model_max_length, 8192))
+
+
+def _require_fast(tokenizer: Any, spec: str) -> None:
+    if not tokenizer.is_fast:
+        raise InputError(f"{spec} has no fast tokenizer (tokenizer.json), which retainer needs to find the words")
+
+
+def _require_whole(missing: Any, bare: bool, network: Any, spec: str) -> None:
+    """Refuse a checkpoint that lacks weights; only the head of a bare encoder may be missing."""
+    allowed = f"{_head_name(network)}." if bare else "\0"
+    lost = sorted(key for key in missing if not key.startswith(allowed))
+    if lost:
+        raise InputError(f"the weights of {spec} are incomplete: {lost[0]} and {len(lost) - 1} more are missing")
+
+
+@torch.no_grad()
+def _require_plain_head(tagger: Tagger, spec: str) -> None:
+    """Make sure that encoder, dropout and linear layer are all there is between words and scores."""
+    tagger.eval()
+    ids = torch.tensor([tagger.encoder.tokenizer("a b")["input_ids"]])
+    mask = torch.ones_like(ids)
+    ours, theirs = tagger(Batch(ids, mask.bool(), ids)), tagger.network(input_ids=ids, attention_mask=mask).logits
+    if not torch.allclose(ours, theirs.float(), atol=1e-4):
+        kind = type(tagger.network).__name__
+        raise InputError(f"{spec} ({kind}) does more than a linear layer on its encoder, so its head cannot grow")
+
+
+@contextlib.contextmanager
+def _explained(spec: str, place: Path) -> Iterator[None]:
+    """Turn what loading can raise into one sentence about the user's model."""
+    try:
+        yield
+    except (SafetensorError, json.JSONDecodeError) as error:
+        raise InputError(f"the files of {spec} are truncated or damaged ({error}); fetch or train them again") from None
+    except InputError:
+        raise
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise InputError(_why_not(spec, place, error)) from None
+
+
+def _why_not(spec: str, place: Path, error: Exception) -> str:
+    if place.is_dir():
+        if not (place / "config.json").is_file():
+            return f"{spec} is a folder without config.json, so it is no Hugging Face model"
+        if not list(place.glob("*.safetensors")):
+            return f"{spec} has no safetensors weights; retainer never reads pickled ones (convert them first)"
+        return f"{spec} cannot be loaded as a token classifier: {str(error).splitlines()[0]}"
+    return f"{spec!r} is neither 'builtin', a folder, nor a model the hub gave us: {str(error).splitlines()[0]}"
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence what transformers prints about a head it does not know: we add that head on purpose."""
+    from transformers.utils import logging as their_logging
+
+    level, bars = their_logging.get_verbosity(), their_logging.is_progress_bar_enabled()
+    their_logging.set_verbosity(logging.CRITICAL)
+    their_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        their_logging.set_verbosity(level)
+        if bars:
+            their_logging.enable_progress_bar()
+
+
+def _mixed_precision(device: torch.device) -> contextlib.AbstractContextManager[Any]:
+    """Run the encoder in bfloat16 on GPUs that have it; weights, head and losses stay in full precision."""
+    enabled = device.type == "cuda" and torch.cuda.is_bf16_supported()
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=enabled)

@@ -1,0 +1,69 @@
+"""From text to entities: tag every word, stitch the windows, and say it the way transformers' pipeline says it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from retainer.encode import Encoded
+from retainer.metrics import Array, Scores, Spans, gold_spans, predicted_spans, score
+from retainer.model import Tagger
+from retainer.outputs import observe
+from retainer.spans import Sentence
+
+
+@dataclass(frozen=True)
+class Tagged:
+    """The predicted label of every word of a corpus and the probability the tagger gives it."""
+
+    ids: Array
+    probabilities: np.ndarray[Any, np.dtype[np.float32]]
+    sentence_starts: Array
+
+
+def tag(tagger: Tagger, encoded: Encoded) -> Tagged:
+    """Predict a label for every word; each word is seen in the one window where it has most context."""
+    best = observe(tagger, encoded).logits.softmax(dim=-1).max(dim=-1)
+    return Tagged(best.indices.cpu().numpy(), best.values.cpu().numpy(), encoded.sentence_starts)
+
+
+def find(tagger: Tagger, sentences: Sequence[Sentence], types: Sequence[str]) -> tuple[Spans, Tagged]:
+    """Predict the entities of some sentences."""
+    tagged = tag(tagger, tagger.encoder(sentences, tagger.device))
+    return predicted_spans(tagged.ids, tagger.labels, tagged.sentence_starts, types), tagged
+
+
+def evaluate(tagger: Tagger, sentences: Sequence[Sentence], encoded: Encoded, types: Sequence[str]) -> Scores:
+    """Score a tagger on annotated sentences; entities of types not asked for count neither as hits nor as errors."""
+    tagged = tag(tagger, encoded)
+    predicted = predicted_spans(tagged.ids, tagger.labels, tagged.sentence_starts, types)
+    return score(gold_spans(sentences, tagged.sentence_starts, types), predicted, types)
+
+
+def entities(tagger: Tagger, sentences: Sequence[Sentence]) -> list[list[dict[str, Any]]]:
+    """Return the entities of each sentence with the keys of transformers' token-classification pipeline.
+
+    The score is the mean probability over the entity's words; ``word`` is the text itself, not what a tokenizer
+    made of it.
+    """
+    types = tagger.labels.types
+    spans, tagged = find(tagger, sentences, types)
+    owners = np.searchsorted(tagged.sentence_starts, spans.start, side="right") - 1
+    found: list[list[dict[str, Any]]] = [[] for _ in sentences]
+    for row, start, end, type_ in zip(owners.tolist(), spans.start, spans.end, spans.type, strict=True):
+        text, offsets = sentences[row].located()
+        base = int(tagged.sentence_starts[row])
+        first, last = offsets[start - base][0], offsets[end - base - 1][1]
+        found[row].append(
+            {
+                "entity_group": types[type_],
+                "score": float(tagged.probabilities[start:end].mean()),
+                "word": text[first:last],
+                "start": first,
+                "end": last,
+            }
+        )
+    return found

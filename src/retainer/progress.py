@@ -1,0 +1,88 @@
+"""What the loop tells whoever is watching: bars on a terminal, plain lines otherwise."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from typing import Any, TextIO
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """A finished epoch: mean losses by name, dev F1 if there is a dev set, and whether it is the best so far."""
+
+    number: int
+    epochs: int
+    losses: dict[str, float]
+    dev: float | None
+    best: bool
+    seconds: float
+
+    def line(self) -> str:
+        """Say it in one line."""
+        losses = " ".join(f"{name} {value:.3f}" for name, value in self.losses.items())
+        dev = "" if self.dev is None else f" · dev F1 {self.dev:.2f}{' (best)' if self.best else ''}"
+        return f"epoch {self.number}/{self.epochs} · loss {losses}{dev} · {self.seconds:.1f} s"
+
+
+class Silence:
+    """Watches and says nothing. The base of all watchers."""
+
+    def start(self, title: str, steps: int) -> None:
+        """Hear that a task begins; it takes so many steps at most."""
+
+    def step(self) -> None:
+        """Hear that a step was made."""
+
+    def epoch(self, epoch: Epoch) -> None:
+        """Hear that an epoch is over."""
+
+    def note(self, text: str) -> None:
+        """Hear something worth knowing."""
+
+    def finish(self) -> None:
+        """Hear that the task is over."""
+
+
+@dataclass
+class Console(Silence):
+    """Writes to stderr: a bar where a person looks on, one line per epoch elsewhere."""
+
+    stream: TextIO = field(default_factory=lambda: sys.stderr)
+    title: str = ""
+    bar: Any = None
+
+    def start(self, title: str, steps: int) -> None:
+        """Open the bar, or name the task."""
+        from tqdm import tqdm
+
+        self.title = title
+        if self.stream.isatty():
+            self.bar = tqdm(total=steps, desc=title, file=self.stream, leave=False, unit="step")
+        else:
+            self.note(title)
+
+    def step(self) -> None:
+        """Move the bar."""
+        if self.bar is not None:
+            self.bar.update()
+
+    def epoch(self, epoch: Epoch) -> None:
+        """Show the state of things."""
+        if self.bar is None:
+            self.note(f"  {epoch.line()}")
+        elif epoch.dev is not None:
+            self.bar.set_postfix_str(f"dev F1 {epoch.dev:.1f}")
+
+    def note(self, text: str) -> None:
+        """Write a line without tearing the bar."""
+        if self.bar is None:
+            print(text, file=self.stream, flush=True)
+        else:
+            self.bar.write(text, file=self.stream)
+
+    def finish(self) -> None:
+        """Close the bar."""
+        if self.bar is not None:
+            self.bar.close()
+            self.bar = None

@@ -1,0 +1,94 @@
+"""How to train, apart from the method: optimizer, schedule, selection."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Literal
+
+from retainer.errors import InputError
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything the loop needs to know. The first task (a bare encoder) has a learning rate of its own."""
+
+    epochs: int = 10
+    """Passes over the slice."""
+    batch: int = 32
+    """Sentences per step."""
+    optimizer: Literal["adamw", "sgd"] = "adamw"
+    """The optimizer."""
+    base_lr: float = 2e-4
+    """Learning rate of the first task."""
+    lr: float = 1e-4
+    """Learning rate of later tasks."""
+    weight_decay: float = 0.01
+    """Weight decay; AdamW spares biases and norms, SGD does not (as published)."""
+    momentum: float = 0.9
+    """Momentum of SGD."""
+    warmup: float = 0.1
+    """Share of the steps in which the learning rate rises from 0."""
+    decay: Literal["linear", "constant"] = "linear"
+    """What the learning rate does after that."""
+    base_drop_after: int = 0
+    """First task only: after this many epochs multiply the learning rate by base_drop; 0 is never."""
+    base_drop: float = 0.2
+    """See base_drop_after."""
+    clip: float = 1.0
+    """Largest norm of the gradient; 0 is no limit."""
+    head: Literal["linear", "cosine"] = "linear"
+    """The kind of head a bare encoder gets."""
+    freeze_old_rows: bool = False
+    """Keep the head's rows of O and the old types as they were."""
+    freeze_embeddings: bool = False
+    """Keep the encoder's embedding table as it was: a third less work per step for a small encoder."""
+    select: Literal["new", "all", "last"] = "new"
+    """The epoch to keep: best dev F1 on the new types, on all types (needs a dev set that has them), or the last."""
+    patience: int = 0
+    """Stop after this many epochs without a better dev score; 0 is never."""
+    holdout: float = 0.1
+    """Share of the data set aside to select on when no dev set is given; 0 keeps the last epoch."""
+    window: int = 0
+    """Cut texts into windows of this many pieces; 0 is the encoder's own limit."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers with which nothing can be learned."""
+        for field in ("epochs", "batch", "base_lr", "lr"):
+            if not getattr(self, field) > 0:
+                raise InputError(f"{field} must be above 0, not {getattr(self, field)}")
+        for field in ("warmup", "holdout"):
+            if not 0 <= getattr(self, field) < 1:
+                raise InputError(f"{field} is a share, at least 0 and below 1, not {getattr(self, field)}")
+        for field in ("weight_decay", "momentum", "clip", "patience", "window", "base_drop_after"):
+            if not getattr(self, field) >= 0:
+                raise InputError(f"{field} must not be below 0, and is {getattr(self, field)}")
+
+    def rate(self, progress: float, epoch: int, *, base: bool) -> float:
+        """Return the learning rate at a share of the steps, in an epoch counted from 0."""
+        peak = self.base_lr if base else self.lr
+        if base and self.base_drop_after and epoch >= self.base_drop_after:
+            peak *= self.base_drop
+        if progress < self.warmup:
+            return peak * progress / self.warmup
+        return peak * (1 - progress) / (1 - self.warmup) if self.decay == "linear" else peak
+
+
+RECIPES = {
+    "retainer": Recipe(),
+    "paper": Recipe(
+        batch=8,
+        optimizer="sgd",
+        base_lr=2e-3,
+        lr=4e-4,
+        weight_decay=5e-4,
+        warmup=0.0,
+        decay="constant",
+        base_drop_after=5,
+        clip=0.0,
+        freeze_old_rows=True,
+    ),
+}
+"""`retainer` is ours; `paper` is what the literature's tables were made with."""
+
+RECIPE_FIELDS = {field.name for field in dataclasses.fields(Recipe)}

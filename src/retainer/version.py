@@ -1,0 +1,93 @@
+"""A version: a tagger that knows where it comes from, predicts, is measured and is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, overload
+
+from retainer.corpora import Corpus, read
+from retainer.errors import InputError
+from retainer.files import new_folder
+from retainer.heads import Kind
+from retainer.lineage import Lineage
+from retainer.metrics import Scores, gold_spans, score, spans_by_sentence
+from retainer.model import Tagger, load_tagger
+from retainer.predict import entities, find
+from retainer.runtime import pick_device
+from retainer.spans import Sentence, Span
+
+CHUNK = 1024
+"""Texts predicted at once: bounds the memory, whatever the length of a list."""
+
+
+class Version:
+    """A model and its lineage. Made by ``retainer.load`` and ``retainer.learn``."""
+
+    def __init__(self, tagger: Tagger, lineage: Lineage) -> None:
+        """Put a tagger and its record together."""
+        self.tagger, self.lineage = tagger, lineage
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The entity types this version finds."""
+        return self.tagger.labels.types
+
+    @overload
+    def predict(self, texts: str) -> list[dict[str, Any]]: ...  # type: ignore[overload-overlap]
+    @overload
+    def predict(self, texts: Sequence[str]) -> list[list[dict[str, Any]]]: ...
+    def predict(self, texts: str | Sequence[str]) -> list[Any]:
+        """Find the entities of a text, or of each text of a list.
+
+        An entity is a dict with ``entity_group``, ``score``, ``word``, ``start`` and ``end`` (characters), as in
+        transformers' token-classification pipeline. Texts may be of any length.
+        """
+        if isinstance(texts, str):
+            return self.predict([texts])[0]
+        sentences = [Sentence.from_text(text) for text in texts]
+        chunks = (sentences[at : at + CHUNK] for at in range(0, len(sentences), CHUNK))
+        return [found for chunk in chunks for found in entities(self.tagger, chunk)]
+
+    def tag(self, sentences: Sequence[Sentence]) -> list[tuple[Span, ...]]:
+        """Find the entities of sentences that are already cut into words."""
+        spans, tagged = find(self.tagger, sentences, self.types)
+        return spans_by_sentence(spans, tagged.sentence_starts, self.types)
+
+    def evaluate(self, data: Corpus | str | Path, *, all: bool = False) -> Scores:
+        """Score this version on annotated data.
+
+        Only the types it knows are counted; with ``all``, the other types of the data count as missed.
+        """
+        corpus = data if isinstance(data, Corpus) else read(data)
+        types = [*self.types, *(type_ for type_ in corpus.types if all and type_ not in self.types)]
+        if not set(types) & set(corpus.types):
+            raise InputError(
+                f"{corpus.source} has no entity of a type this model knows ({', '.join(types[:8])}), so there is "
+                "nothing to measure"
+            )
+        spans, tagged = find(self.tagger, corpus.sentences, types)
+        return score(gold_spans(corpus, tagged.sentence_starts, types), spans, types)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write a plain Hugging Face folder plus retainer.json: whole, or not at all."""
+        with new_folder(folder) as scratch:
+            self.tagger.save(scratch)
+            self.lineage.save(scratch)
+        return Path(folder)
+
+
+def load(spec: str | Path, *, device: str = "auto", head: Kind = "linear", need_head: bool = False) -> Version:
+    """Load ``builtin``, a version's folder, any token-classification checkpoint, or a bare encoder.
+
+    Folders we saved are checked against their recorded hash first. A bare encoder gets an empty head of the given
+    kind, unless ``need_head`` refuses it.
+    """
+    spec = str(spec)
+    if Path(spec).is_file():
+        raise InputError(f"{spec} is a file; a model is a folder, a hub name, or 'builtin'")
+    lineage = Lineage.load(Path(spec)) if spec != "builtin" else Lineage()
+    tagger = load_tagger(spec, head=head, need_head=need_head).to(pick_device(device)).eval()
+    if not tagger.labels.types and not lineage.encoder:
+        lineage = Lineage(encoder=spec if spec == "builtin" or not Path(spec).is_dir() else Path(spec).resolve().name)
+    return Version(tagger, lineage)
