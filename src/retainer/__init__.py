@@ -1,1 +1,58 @@
-"""Teach a named-entity recogniser new types without forgetting the old ones."""
+"""Teach a named-entity recogniser new types without its old training data and without forgetting the old types.
+
+The names below are the whole public surface; each is imported when first used, so `import retainer` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from retainer.about import __version__
+
+if TYPE_CHECKING:
+    from retainer.corpora import Corpus, read, write
+    from retainer.errors import InputError
+    from retainer.methods import METHODS, RDP, ExtendNER, Finetune, Joint, Method, SelfTraining
+    from retainer.recipe import RECIPES, Recipe
+    from retainer.spans import Sentence, Span
+    from retainer.training import learn
+    from retainer.version import Version, load
+
+_PLACES = {
+    "retainer.corpora": ("Corpus", "read", "write"),
+    "retainer.errors": ("InputError",),
+    "retainer.methods": ("METHODS", "RDP", "ExtendNER", "Finetune", "Joint", "Method", "SelfTraining"),
+    "retainer.recipe": ("RECIPES", "Recipe"),
+    "retainer.spans": ("Sentence", "Span"),
+    "retainer.training": ("learn",),
+    "retainer.version": ("Version", "load"),
+}
+_HOME = {name: place for place, names in _PLACES.items() for name in names}
+
+__all__ = [
+    "METHODS",
+    "RDP",
+    "RECIPES",
+    "Corpus",
+    "ExtendNER",
+    "Finetune",
+    "InputError",
+    "Joint",
+    "Method",
+    "Recipe",
+    "SelfTraining",
+    "Sentence",
+    "Span",
+    "Version",
+    "__version__",
+    "learn",
+    "load",
+    "read",
+    "write",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from its home when it is first asked for."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'retainer' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)

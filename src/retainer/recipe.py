@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, get_args, get_type_hints
 
 from retainer.errors import InputError
 
@@ -63,6 +64,17 @@ class Recipe:
         for field in ("weight_decay", "momentum", "clip", "patience", "window", "base_drop_after"):
             if not getattr(self, field) >= 0:
                 raise InputError(f"{field} must not be below 0, and is {getattr(self, field)}")
+
+    def changed(self, changes: Mapping[str, Any]) -> Recipe:
+        """Return the recipe with some fields changed, each checked against its kind."""
+        for field, value in changes.items():
+            hint = get_type_hints(Recipe)[field]
+            kinds = (int, float) if hint is float else (hint,)
+            fits = value in get_args(hint) if get_args(hint) else type(value) in kinds
+            if not fits:
+                wanted = " or ".join(get_args(hint)) or hint.__name__
+                raise InputError(f"{field} of the recipe must be {wanted}, not {value!r}")
+        return dataclasses.replace(self, **changes)
 
     def rate(self, progress: float, epoch: int, *, base: bool) -> float:
         """Return the learning rate at a share of the steps, in an epoch counted from 0."""

@@ -94,9 +94,8 @@ class Training:
         batches = self.lesson.slice.shuffled(self.recipe.batch, seed)
         total: dict[str, Tensor] = {}
         for step, (windows, length) in enumerate(batches):
-            terms = self._step(
-                windows, length, Clock(epoch, self.recipe.epochs, epoch * len(batches) + step, self.steps)
-            )
+            clock = Clock(epoch, self.recipe.epochs, epoch * self.steps + step, self.recipe.epochs * self.steps)
+            terms = self._step(windows, length, clock)
             total = {name: total.get(name, 0) + value.detach() for name, value in terms.items()}
             if self.student.device.type == "cpu" or step == len(batches) - 1:
                 self._require_finite(total, epoch, step, windows)
@@ -155,8 +154,6 @@ class Training:
     def _measure_norm(self) -> None:
         """Find the usual length of a token vector, which folding a cosine head needs."""
         if self.student.head.kind == "cosine":
-            from retainer.outputs import observe
-
             self.student.head.norm.fill_(
                 observe(self.student, self.lesson.slice, hidden=True).hidden.norm(dim=-1).mean()
             )

@@ -1,6 +1,5 @@
 """Corpora in files: the formats, and reading and writing them."""
 
-import difflib
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from retainer.corpora.prodigy import read_prodigy, sniff_prodigy, write_prodigy
 from retainer.corpora.records import sniff_json
 from retainer.corpora.texts import load, save
 from retainer.corpora.tokens import write_tokens
-from retainer.errors import InputError
+from retainer.errors import InputError, nearest
 from retainer.spans import Sentence
 
 __all__ = ["FORMATS", "Corpus", "Format", "fingerprint", "read", "write"]
@@ -62,9 +61,7 @@ def write(sentences: Iterable[Sentence], path: str | os.PathLike[str], format: s
 def _named(name: str) -> Format:
     if name in FORMATS:
         return FORMATS[name]
-    near = difflib.get_close_matches(name, FORMATS, 1)
-    hint = f" (did you mean {near[0]!r}?)" if near else ""
-    raise InputError(f"there is no format {name!r}{hint}; known are {', '.join(sorted(FORMATS))}")
+    raise InputError(f"there is no format {name!r}{nearest(name, FORMATS)}; known are {', '.join(sorted(FORMATS))}")
 
 
 def _sniffed(text: str) -> Format:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Mapping
 from typing import Any, get_args, get_type_hints
 
-from retainer.errors import InputError
+from retainer.errors import InputError, nearest
 from retainer.methods.base import IGNORE, Clock, Method, Tokens
 from retainer.methods.extend_ner import ExtendNER
 from retainer.methods.finetune import Finetune
@@ -32,13 +31,13 @@ METHODS: dict[str, Method] = {
 def method(name: str, fields: Mapping[str, Any] | None = None) -> Method:
     """Return a method by name, with some of its fields changed."""
     if name not in METHODS:
-        raise InputError(f"there is no method {name!r}{_nearest(name, METHODS)}; known are {', '.join(METHODS)}")
+        raise InputError(f"there is no method {name!r}{nearest(name, METHODS)}; known are {', '.join(METHODS)}")
     default = METHODS[name]
     known = {field.name for field in dataclasses.fields(default)}
     for field, value in (fields or {}).items():
         if field not in known:
             names = ", ".join(sorted(known)) or "none"
-            raise InputError(f"method {name} has no field {field!r}{_nearest(field, known)}; its fields are {names}")
+            raise InputError(f"method {name} has no field {field!r}{nearest(field, known)}; its fields are {names}")
         _check(name, default, field, value)
     return dataclasses.replace(default, **(fields or {}))
 
@@ -51,11 +50,6 @@ def _check(name: str, default: Method, field: str, value: Any) -> None:
     if not fits:
         wanted = f"one of {', '.join(map(str, choices))}" if choices else "a number"
         raise InputError(f"field {field} of method {name} must be {wanted}, not {value!r}")
-
-
-def _nearest(word: str, known: Any) -> str:
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 __all__ = [

@@ -1,0 +1,93 @@
+"""A command line out of a function: its signature is the interface, its docstring the help.
+
+Parameters before the slash are positional, keyword-only ones are flags; a trailing underscore is dropped (``from_`` is
+--from); a tuple of strings takes A,B,C; a dict takes --name.key value. Every verb also reads --config FILE (YAML).
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from argparse import ArgumentError
+from collections.abc import Callable, Sequence
+from typing import Any, get_type_hints
+
+from docstring_parser import parse as parse_docstring
+from jsonargparse import ArgumentParser
+
+from retainer.errors import InputError
+
+Command = Callable[..., Any]
+
+_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+
+
+def parse(verb: str, command: Command, argv: Sequence[str]) -> dict[str, Any]:
+    """Return the arguments for ``command``, or explain in one sentence what is wrong with ``argv``."""
+    parser = build(verb, command)
+    try:
+        given = parser.parse_args(list(argv)).as_dict()
+    except ArgumentError as error:
+        raise InputError(f"{_one_sentence(str(error), command)} (see: retainer {verb} --help)") from None
+    given.pop("config", None)
+    names = {_flag(name): name for name in inspect.signature(command).parameters}
+    return {names[key]: value for key, value in given.items() if key in names}
+
+
+def call(command: Command, given: dict[str, Any]) -> Any:
+    """Call a command with parsed arguments, positional ones by position."""
+    parameters = inspect.signature(command).parameters.values()
+    positional = [given.pop(p.name) for p in parameters if p.kind is p.POSITIONAL_ONLY]
+    return command(*positional, **given)
+
+
+def build(verb: str, command: Command) -> ArgumentParser:
+    """Return the parser of one verb."""
+    docs = parse_docstring(command.__doc__ or "")
+    about = {param.arg_name: param.description or "" for param in docs.params}
+    parser = ArgumentParser(prog=f"retainer {verb}", description=docs.short_description, exit_on_error=False)
+    hints = get_type_hints(command)
+    for parameter in inspect.signature(command).parameters.values():
+        _add(parser, parameter, hints[parameter.name], about.get(parameter.name, ""))
+    parser.add_argument("--config", action="config", help="Read any of these from a YAML file.")
+    return parser
+
+
+def _add(parser: ArgumentParser, parameter: inspect.Parameter, hint: Any, about: str) -> None:
+    needed = parameter.default is parameter.empty
+    default: dict[str, Any] = {} if needed else {"default": parameter.default}
+    if parameter.kind is parameter.POSITIONAL_ONLY:
+        optional: dict[str, Any] = {} if needed else {"nargs": "?", **default}
+        parser.add_argument(_flag(parameter.name), type=hint, help=about, **optional)
+    elif hint is bool:
+        parser.add_argument(f"--{_flag(parameter.name)}", action="store_true", help=about)
+    elif hint == tuple[str, ...]:
+        parser.add_argument(f"--{_flag(parameter.name)}", type=names, help=about, metavar="A,B", default=())
+    else:
+        parser.add_argument(f"--{_flag(parameter.name)}", type=hint, help=about, required=needed, **default)
+
+
+def names(value: Any) -> tuple[str, ...]:
+    """Read a list of names written with commas, or given as a list in YAML."""
+    parts = value.split(",") if isinstance(value, str) else list(value)
+    found = tuple(str(part).strip() for part in parts)
+    if not all(found):
+        raise ValueError("expected names separated by commas")
+    return found
+
+
+def _flag(name: str) -> str:
+    return name.rstrip("_")
+
+
+def _one_sentence(message: str, command: Command) -> str:
+    """Shorten what the parser says to the flag, the value and what was expected."""
+    key = re.search(r'Parser key "([^"]+)"', message)
+    value = re.search(r"(?:Given value|Got value): (.*)", message)
+    hints = {_flag(name): hint for name, hint in get_type_hints(command).items()}
+    if key and value and key[1] in hints:
+        wanted = [text for kind, text in _NAMES.items() if re.search(rf"\b{kind.__name__}\b", str(hints[key[1]]))]
+        choices = re.search(r"Literal\[(.*)\]", str(hints[key[1]]))
+        expected = f"one of {choices[1]}" if choices else " or ".join(wanted)
+        return f"--{key[1]} {value[1]}: expected {expected}"
+    return " ".join(message.split())

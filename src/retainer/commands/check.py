@@ -1,0 +1,60 @@
+"""`retainer check`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from retainer.checks import Finding, clashes, findings
+from retainer.commands.output import say, say_json
+from retainer.corpora import Corpus, read
+
+
+def check(data: str, /, *, model: str | None = None, json: bool = False, device: str = "auto") -> None:
+    """Say what is in an annotated file and what is odd about it, before anyone trains on it.
+
+    :param data: annotated file
+    :param model: the model that is to learn it; tells old types from new ones and finds clashes between them
+    :param json: print one JSON document
+    :param device: auto, cpu or cuda
+    """
+    corpus = read(data)
+    found, known = findings(corpus), None
+    if model is not None:
+        from retainer.version import load
+
+        version = load(model, device=device)
+        known = version.types
+        found += clashes(corpus, version.tag(corpus.sentences), known) if known else []
+    facts = _facts(corpus, known)
+    if json:
+        say_json({**facts, "findings": [asdict(finding) for finding in found]})
+    else:
+        say(_text(facts, found))
+
+
+def _facts(corpus: Corpus, known: tuple[str, ...] | None) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "data": corpus.source,
+        "format": corpus.format,
+        "scheme": corpus.scheme,
+        "sentences": len(corpus),
+        "words": sum(len(sentence.words) for sentence in corpus),
+        "entities": dict(sorted(corpus.counts.items())),
+    }
+    if known is not None:
+        facts["new_types"] = [type_ for type_ in corpus.types if type_ not in known]
+        facts["old_types"] = [type_ for type_ in corpus.types if type_ in known]
+    return facts
+
+
+def _text(facts: dict[str, Any], found: list[Finding]) -> str:
+    scheme = f", {facts['scheme']}" if facts["scheme"] else ""
+    lines = [f"{facts['data']}: {facts['format']}{scheme}, {facts['sentences']} sentences, {facts['words']} words"]
+    for type_, count in facts["entities"].items():
+        new = " (new to the model)" if type_ in facts.get("new_types", ()) else ""
+        lines.append(f"  {count:7} {type_}{new}")
+    for finding in found:
+        lines.append(f"\n{finding.count} × {finding.what}: {finding.advice}")
+        lines.extend(f"    {example}" for example in finding.examples)
+    return "\n".join(lines if found else [*lines, "\nnothing odd was found"])

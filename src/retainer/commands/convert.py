@@ -1,0 +1,29 @@
+"""`retainer convert`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from retainer.commands.output import tell
+from retainer.corpora import read, write
+from retainer.errors import InputError
+from retainer.files import require_free
+
+SUFFIXES = {".conll": "conll", ".txt": "conll", ".tsv": "conll", ".iob": "conll", ".jsonl": "jsonl"}
+
+
+def convert(in_: str, out: str, /, *, from_: str | None = None, to: str | None = None) -> None:
+    """Turn a corpus from one format into another.
+
+    :param in_: annotated file
+    :param out: file to write; must not exist
+    :param from_: format of IN: conll, jsonl, prodigy or doccano (default: told from the content)
+    :param to: format of OUT: conll, jsonl (tokens and ner_tags), prodigy or doccano (default: told from its suffix)
+    """
+    target = to or SUFFIXES.get(Path(out).suffix)
+    if target is None:
+        raise InputError(f"which format should {out} have? say --to conll, jsonl, prodigy or doccano")
+    require_free(out)
+    corpus = read(in_, from_)
+    write(corpus, out, target)
+    tell(f"{len(corpus)} sentences, {sum(corpus.counts.values())} entities: {corpus.format} -> {target}")

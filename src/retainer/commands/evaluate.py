@@ -1,0 +1,30 @@
+"""`retainer evaluate`."""
+
+from __future__ import annotations
+
+from retainer.commands.output import say_json, say_table, score_table, tell
+from retainer.corpora import read
+
+
+def evaluate(model: str, data: str, /, *, all: bool = False, json: bool = False, device: str = "auto") -> None:
+    """Score a model on annotated data: precision, recall and F1 of whole entities, in percent.
+
+    :param model: a version's folder, any token-classification checkpoint, or a hub name
+    :param data: annotated file
+    :param all: count types the model does not know as missed, instead of leaving them out
+    :param json: print one JSON document
+    :param device: auto, cpu or cuda
+    """
+    corpus = read(data)
+    from retainer.version import load
+
+    version = load(model, device=device, need_head=True)
+    unknown = [type_ for type_ in corpus.types if type_ not in version.types]
+    if unknown:
+        told = "count as missed" if all else "are left out (--all counts them as missed)"
+        tell(f"types the model does not know {told}: {', '.join(unknown)}")
+    scores = version.evaluate(corpus, all=all)
+    if json:
+        say_json({"model": model, "data": data, "unknown_types": unknown, **scores.as_dict()})
+    else:
+        say_table(score_table(scores, f"{model} on {data}"))

@@ -1,0 +1,100 @@
+"""`retainer learn`."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retainer.commands.output import say, say_json
+from retainer.errors import InputError, nearest
+from retainer.methods import method as find_method
+from retainer.recipe import RECIPE_FIELDS, RECIPES, Recipe
+
+if TYPE_CHECKING:
+    from retainer.methods import Method
+    from retainer.version import Version
+
+
+def learn(
+    data: str,
+    /,
+    *,
+    from_: str,
+    out: str,
+    types: tuple[str, ...] = (),
+    method: str = "rdp",
+    set: dict[str, Any] = {},  # noqa: B006 (never changed)
+    dev: str | None = None,
+    recipe: str = "retainer",
+    epochs: int | None = None,
+    seed: int = 0,
+    device: str = "auto",
+    json: bool = False,
+) -> None:
+    """Teach a model new entity types from data in which only they are annotated, and keep what it knew.
+
+    :param data: annotated file (CoNLL columns or JSON lines; the format is told from the content)
+    :param from_: the model to teach: builtin, a folder, or a hub name; a bare encoder learns its first types
+    :param out: folder for the new version; must not exist
+    :param types: which types of DATA to learn; the others count as O (default: all)
+    :param method: how to keep the old types, see docs/methods.md
+    :param set: any field of the method or the recipe, such as --set.temperature 0.5 --set.lr 5e-5
+    :param dev: annotated file to choose the epoch on (default: a tenth of DATA is set aside)
+    :param recipe: retainer (AdamW) or paper (SGD, as published)
+    :param epochs: passes over DATA
+    :param seed: fixes everything that is random
+    :param device: auto, cpu or cuda
+    :param json: print one JSON document
+    """
+    chosen, fields = configure(recipe, method, {**set, **({"epochs": epochs} if epochs is not None else {})})
+    from retainer import training
+    from retainer.progress import Console
+
+    began = time.perf_counter()
+    version = training.learn(
+        data,
+        from_,
+        types=types or None,
+        method=fields,
+        dev=dev,
+        recipe=chosen,
+        seed=seed,
+        device=device,
+        out=out,
+        watch=Console(),
+    )
+    seconds = time.perf_counter() - began
+    if json:
+        say_json({"version": out, "seconds": seconds, **dataclasses.asdict(version.lineage)})
+    else:
+        say(_summary(version, out, seconds))
+
+
+def configure(recipe: str, method: str, changes: dict[str, Any]) -> tuple[Recipe, Method]:
+    """Return the recipe and the method with some of their fields changed; each name belongs to one of the two."""
+    if recipe not in RECIPES:
+        raise InputError(f"there is no recipe {recipe!r}{nearest(recipe, RECIPES)}; known are {', '.join(RECIPES)}")
+    of_method = {field.name for field in dataclasses.fields(find_method(method))}
+    for name in changes:
+        if name not in RECIPE_FIELDS | of_method:
+            close = nearest(name, RECIPE_FIELDS | of_method)
+            raise InputError(f"neither method {method} nor the recipe has a field {name!r}{close}")
+    changed = {name: value for name, value in changes.items() if name in RECIPE_FIELDS}
+    fields = {name: value for name, value in changes.items() if name in of_method}
+    return RECIPES[recipe].changed(changed), find_method(method, fields)
+
+
+def _summary(version: Version, out: str, seconds: float) -> str:
+    record = version.lineage
+    old = [type_ for task in record.tasks[:-1] for type_ in task]
+    lines = [
+        f"learned   {', '.join(record.tasks[-1])}",
+        f"kept      {', '.join(old) or '(nothing yet: this is a first version)'}",
+        f"method    {record.method}, epoch {record.scores['epoch']} of {record.recipe['epochs']}, {seconds:.0f} s",
+        f"version   {out}",
+    ]
+    if record.scores["dev"] is not None:
+        lines.insert(3, f"dev F1    {record.scores['dev']:.2f} on the new types, unless selected otherwise")
+    return "\n".join([*lines, "", f"Try it:   retainer predict {Path(out)} 'some text'"])
