@@ -16,7 +16,7 @@ class Recipe:
 
     epochs: int = 10
     """Passes over the slice."""
-    batch: int = 32
+    batch: int = 16
     """Sentences per step."""
     optimizer: Literal["adamw", "sgd"] = "adamw"
     """The optimizer."""

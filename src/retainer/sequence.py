@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from retainer.errors import InputError
+from retainer.methods import Method
 from retainer.methods import method as find_method
 from retainer.metrics import Scores, backward_transfer, forgetting
 from retainer.progress import Silence
@@ -40,7 +41,7 @@ class Step:
 
 def run(
     plan: Plan,
-    method: str,
+    method: Method | str,
     *,
     encoder: str = "builtin",
     recipe: Recipe | None = None,
@@ -53,7 +54,7 @@ def run(
     if plan.test is None:
         raise InputError("a sequence of tasks is scored on a test set, and there is none")
     recipe, version = recipe or Recipe(), None
-    joint = find_method(method).joint
+    joint = (find_method(method) if isinstance(method, str) else method).joint
     for number in range(1, len(plan) + 1):
         if number == 1 and first is not None:
             version = first.version
