@@ -15,7 +15,8 @@ from retainer.corpora import Corpus
 from retainer.encode import Encoded, Encoder
 from retainer.methods import Finetune, Method, Tokens
 from retainer.model import Tagger
-from retainer.outputs import Outputs, observe
+from retainer.outputs import Outputs
+from retainer.predict import observe
 from retainer.recipe import Recipe
 from retainer.spans import Labels, Sentence
 

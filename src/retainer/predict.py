@@ -7,12 +7,38 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 
 from retainer.encode import Encoded
 from retainer.metrics import Array, Scores, Spans, gold_spans, predicted_spans, score
 from retainer.model import Tagger
-from retainer.outputs import observe
+from retainer.outputs import Outputs
 from retainer.spans import Sentence
+
+BUDGET = {"cpu": 2048, "cuda": 65536}
+"""Pieces per batch when nothing is learned: a batch that fits the cache of a CPU, one that fills a GPU."""
+
+
+@torch.no_grad()
+def observe(tagger: Tagger, encoded: Encoded, *, hidden: bool = False) -> Outputs:
+    """Run a tagger over a corpus in evaluation mode and collect its outputs word by word.
+
+    Masks make the outputs of a word independent of the batch it stands in, so they may be computed once and kept.
+    """
+    was_training = tagger.training
+    tagger.eval()
+    size = encoded.word_count
+    logits = torch.empty(size + 1, len(tagger.labels.names), device=encoded.device)
+    vectors = torch.empty(size + 1 if hidden else 0, tagger.width, device=encoded.device)
+    for windows, length in encoded.sorted(BUDGET.get(encoded.device.type, BUDGET["cpu"])):
+        batch = encoded.batch(windows, length)
+        last = tagger.hidden(batch).flatten(0, 1)
+        rows = batch.words.flatten() % (size + 1)  # positions that are no first piece land in the spare last row
+        logits[rows] = tagger.head(last)
+        if hidden:
+            vectors[rows] = last
+    tagger.train(was_training)
+    return Outputs(logits[:size], vectors[:size])
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from retainer.lineage import Lineage
 from retainer.methods import IGNORE, METHODS, Clock, Method, Tokens
 from retainer.methods import method as find_method
 from retainer.model import Tagger
-from retainer.outputs import Outputs, observe
-from retainer.predict import evaluate
+from retainer.outputs import Outputs
+from retainer.predict import evaluate, observe
 from retainer.progress import Epoch, Silence
 from retainer.recipe import Recipe
 from retainer.runtime import pick_device, versions
