@@ -11,10 +11,10 @@ from retainer.about import __version__
 if TYPE_CHECKING:
     from retainer.corpora import Corpus, read, write
     from retainer.errors import InputError
+    from retainer.learning import learn
     from retainer.methods import METHODS, RDP, ExtendNER, Finetune, Joint, Method, SelfTraining
     from retainer.recipe import RECIPES, Recipe
     from retainer.spans import Sentence, Span
-    from retainer.training import learn
     from retainer.version import Version, load
 
 _PLACES = {
@@ -23,7 +23,7 @@ _PLACES = {
     "retainer.methods": ("METHODS", "RDP", "ExtendNER", "Finetune", "Joint", "Method", "SelfTraining"),
     "retainer.recipe": ("RECIPES", "Recipe"),
     "retainer.spans": ("Sentence", "Span"),
-    "retainer.training": ("learn",),
+    "retainer.learning": ("learn",),
     "retainer.version": ("Version", "load"),
 }
 _HOME = {name: place for place, names in _PLACES.items() for name in names}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from retainer.errors import InputError
+from retainer.learning import learn
 from retainer.methods import Method
 from retainer.methods import method as find_method
 from retainer.metrics import Scores, backward_transfer, forgetting
@@ -15,7 +16,6 @@ from retainer.progress import Silence
 from retainer.recipe import Recipe
 from retainer.runtime import versions
 from retainer.tasks import Plan, Task
-from retainer.training import learn
 from retainer.version import Version, load
 
 

@@ -1,41 +1,28 @@
-"""The only training loop, and `learn`: from a version and some data to the next version."""
+"""The only training loop. Methods supply targets and losses; everything that moves is here."""
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import itertools
 import time
-from collections.abc import Sequence
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from retainer.checkpoint import Checkpoint, State, Tensors, key_of, pack_optimizer, unpack_optimizer
-from retainer.corpora import Corpus, fingerprint, read
+from retainer.checkpoint import Checkpoint, State, Tensors, pack_optimizer, unpack_optimizer
 from retainer.errors import InputError
-from retainer.files import require_free
-from retainer.lesson import Lesson, hold_out, prepare
-from retainer.lineage import Lineage
-from retainer.methods import IGNORE, METHODS, Clock, Method, Tokens
-from retainer.methods import method as find_method
+from retainer.lesson import Lesson
+from retainer.methods import IGNORE, Clock, Tokens
 from retainer.model import Tagger
 from retainer.outputs import Outputs
 from retainer.predict import evaluate, observe
 from retainer.progress import Epoch, Silence
 from retainer.recipe import Recipe
-from retainer.runtime import pick_device, versions
-from retainer.tasks import hide, require_types
-from retainer.version import Version, load
 
 
 class Diverged(InputError):
-    """The loss is no number any more. ``version`` is the last good epoch, if one was finished."""
-
-    version: Version | None = None
+    """The loss is no number any more. The student is back at its last good epoch."""
 
 
 class Training:
@@ -184,154 +171,3 @@ def _optimizer(student: Tagger, recipe: Recipe) -> torch.optim.Optimizer:
     matrices = {"params": [p for p in parameters if p.ndim > 1], "weight_decay": recipe.weight_decay}
     vectors = {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0}
     return torch.optim.AdamW([matrices, vectors], lr=recipe.lr, fused=True)
-
-
-# ------------------------------------------------------------------------------------------------------------- learn
-
-
-def learn(
-    data: Corpus | str | Path,
-    start: Version | str | Path = "builtin",
-    *,
-    types: Sequence[str] | None = None,
-    method: Method | str = "rdp",
-    dev: Corpus | str | Path | None = None,
-    recipe: Recipe | None = None,
-    seed: int = 0,
-    device: str = "auto",
-    out: str | Path | None = None,
-    watch: Silence | None = None,
-    checkpoint_seconds: float = 60.0,
-) -> Version:
-    """Teach a version the new types of some data, and return the next version (written to ``out`` if given).
-
-    The data need only the new types annotated: O means "not annotated", not "no entity". A bare encoder learns its
-    first types with plain cross-entropy, whatever the method. A run that was killed goes on where it was, if it is
-    started again with the same data, numbers and ``out``.
-    """
-    recipe, watch = recipe or Recipe(), watch or Silence()
-    folder = None if out is None else require_free(out)
-    corpus = data if isinstance(data, Corpus) else read(data)
-    dev = read(dev) if isinstance(dev, str | Path) else dev
-    way = find_method(method) if isinstance(method, str) else method
-    version = start if isinstance(start, Version) else load(start, device=device, head=recipe.head)
-    version.tagger.to(pick_device(device))
-    if way.joint and version.types:
-        version = _from_encoder(version, corpus, device, recipe)
-    new = _new_types(version, corpus, types)
-    shown = hide(corpus, types or corpus.types)
-    train, dev = hold_out(shown, recipe.holdout, seed) if dev is None else (shown, dev)
-    lesson = prepare(version.tagger, train, dev, new, way, recipe)
-    facts = _facts(version, corpus, dev, new, way, recipe, seed)
-    training = Training(lesson, recipe, seed, watch)
-    watch.start(f"learning {', '.join(new)}", training.steps * recipe.epochs)
-    checkpoint = folder and Checkpoint(_partial(folder), key_of(facts), checkpoint_seconds)
-    try:
-        student = training.run(checkpoint or None)
-    except Diverged as error:
-        raise _keep_last_good(error, training, version, facts, folder) from None
-    finally:
-        watch.finish()
-    learned = Version(student, _lineage(version, training, facts))
-    if folder is not None:
-        learned.save(folder)
-    if checkpoint:
-        checkpoint.remove()
-    return learned
-
-
-def _partial(folder: Path) -> Path:
-    return folder.with_name(folder.name + ".partial")
-
-
-def _new_types(version: Version, corpus: Corpus, types: Sequence[str] | None) -> tuple[str, ...]:
-    chosen = tuple(types) if types else corpus.types
-    require_types(corpus, chosen)
-    new = tuple(type_ for type_ in chosen if type_ not in version.types)
-    if not new:
-        raise InputError(
-            f"no type of {corpus.source} ({', '.join(chosen)}) is new to the model, which already knows "
-            f"{', '.join(version.types)}"
-        )
-    return new
-
-
-def _from_encoder(version: Version, corpus: Corpus, device: str, recipe: Recipe) -> Version:
-    """Go back to the bare encoder a version began with: joint training starts over, with all types annotated."""
-    if missing := [type_ for type_ in version.types if type_ not in corpus.counts]:
-        raise InputError(
-            f"method joint learns all types at once and needs them all annotated, but {corpus.source} has no "
-            f"{missing[0]!r}; use another method, or --from a bare encoder"
-        )
-    if not version.lineage.encoder:
-        raise InputError("this model does not say which encoder it began with; give method joint a bare one (--from)")
-    return load(version.lineage.encoder, device=device, head=recipe.head)
-
-
-def _facts(
-    version: Version, corpus: Corpus, dev: Corpus | None, new: Sequence[str], way: Method, recipe: Recipe, seed: int
-) -> dict[str, Any]:
-    """Collect everything that determines the run."""
-    return {
-        "parent": _weights_hash(version.tagger),
-        "new": list(new),
-        "data": {
-            "sha256": fingerprint(corpus),
-            "sentences": len(corpus),
-            "entities": dict(sorted(corpus.counts.items())),
-            "dev": fingerprint(dev) if dev is not None else "",
-        },
-        "method": next((name for name, known in METHODS.items() if known == way), type(way).__name__),
-        "fields": dataclasses.asdict(way),
-        "recipe": dataclasses.asdict(recipe),
-        "seed": seed,
-    }
-
-
-def _weights_hash(tagger: Tagger) -> str:
-    digest = hashlib.sha256()
-    for name, tensor in sorted(tagger.state_dict().items()):
-        digest.update(name.encode())
-        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
-    return digest.hexdigest()
-
-
-def _lineage(version: Version, training: Training, facts: dict[str, Any]) -> Lineage:
-    before = version.lineage
-    tasks = before.tasks or ((tuple(version.types),) if version.types else ())
-    return Lineage(
-        encoder=before.encoder,
-        parent=before.weights or facts["parent"],
-        task=len(tasks) + 1,
-        tasks=(*tasks, tuple(facts["new"])),
-        data=facts["data"],
-        method=facts["method"],
-        fields=facts["fields"],
-        recipe=facts["recipe"],
-        seed=facts["seed"],
-        scores={
-            "dev": training.facts["best"],
-            "epoch": training.facts["best_epoch"] or training.facts["epoch"],
-            "changed_by_growing": training.lesson.changed,
-            "history": training.facts["history"],
-        },
-        versions=versions(),
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
-
-
-def _keep_last_good(
-    error: Diverged, training: Training, version: Version, facts: dict[str, Any], folder: Path | None
-) -> Diverged:
-    """Save the last epoch before the loss broke, and say where."""
-    if not training.facts["epoch"]:
-        return error
-    error.version = Version(training.student.settled().eval(), _lineage(version, training, facts))
-    if folder is None:
-        return error
-    place = _partial(folder) / f"epoch-{training.facts['epoch']}"
-    if not place.exists():
-        error.version.save(place)
-    told = Diverged(f"{error}; the last good epoch is kept in {place}")
-    told.version = error.version
-    return told

@@ -49,11 +49,11 @@ def learn(
     :param json: print one JSON document
     """
     chosen, fields = configure(recipe, method, {**set, **({"epochs": epochs} if epochs is not None else {})})
-    from retainer import training
+    from retainer import learning
     from retainer.progress import Console
 
     began = time.perf_counter()
-    version = training.learn(
+    version = learning.learn(
         data,
         from_,
         types=types or None,

@@ -20,7 +20,7 @@ METHODS: dict[str, Method] = {
     "self_training": SelfTraining(),
     "extend_ner": ExtendNER(),
     "rdp": RDP(),
-    "rdp_paper": RDP(relation_words="all", distil_words="all", temperature=1.0),
+    "rdp_paper": RDP(relation_words="all", distil_words="all"),
     "rdp-no-cd": RDP(relation_weight=0.0),
     "rdp-no-se": RDP(entropy_weight=0.0),
     "rdp-no-ppl": RDP(pseudo="argmax"),

@@ -46,7 +46,7 @@ class RDP(Method):
     """The words L_kd covers."""
     pseudo: Pseudo = "prototype"
     """How O words get their pseudo label: prototypes, the teacher's first choice, or not at all."""
-    temperature: float = 0.25
+    temperature: float = 1.0
     """The paper's tau: how fast the weight of a label falls with the distance from its prototype."""
 
     def begin(self, slice_: Tokens, teacher: Outputs) -> Tensor:

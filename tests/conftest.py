@@ -1,0 +1,155 @@
+"""Tiny models and corpora built on the spot: no network, no weights, seconds on a laptop."""
+
+import os
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+from pathlib import Path
+
+import pytest
+import torch
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from transformers import (
+    BertConfig,
+    BertForTokenClassification,
+    BertModel,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+    RobertaForTokenClassification,
+)
+
+from retainer.corpora.generated import generate
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def conll2003():
+    """The real corpus where somebody has put it beside the checkout."""
+    folder = SHARED / "conll2003"
+    if not folder.is_dir():
+        pytest.skip("the CoNLL2003 files are not beside this checkout")
+    return folder
+
+
+def texts():
+    return [" ".join(sentence.words) for sentence in generate(400, seed=11)]
+
+
+@pytest.fixture(scope="session")
+def wordpiece():
+    """An uncased WordPiece tokenizer of a few hundred pieces, in the manner of BERT."""
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    tokenizer.train_from_iterator(texts(), trainers.WordPieceTrainer(vocab_size=700, special_tokens=special))
+    ids = [(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
+    tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ids)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        model_max_length=64,
+        unk_token="[UNK]",
+        pad_token="[PAD]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+    )
+
+
+@pytest.fixture(scope="session")
+def bytelevel():
+    """A cased byte-level BPE tokenizer, in the manner of RoBERTa."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    tokenizer.decoder = decoders.ByteLevel()
+    special = ["<s>", "<pad>", "</s>", "<unk>"]
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=700, special_tokens=special, initial_alphabet=alphabet)
+    tokenizer.train_from_iterator(texts(), trainer)
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=True)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        model_max_length=64,
+        unk_token="<unk>",
+        pad_token="<pad>",
+        bos_token="<s>",
+        eos_token="</s>",
+        cls_token="<s>",
+        sep_token="</s>",
+        add_prefix_space=True,
+    )
+
+
+SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
+
+
+@pytest.fixture(scope="session")
+def encoder(tmp_path_factory, wordpiece):
+    """A folder with a bare encoder."""
+    torch.manual_seed(0)
+    folder = tmp_path_factory.mktemp("encoder")
+    BertModel(BertConfig(vocab_size=len(wordpiece), max_position_embeddings=64, **SMALL)).save_pretrained(folder)
+    wordpiece.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def checkpoint(tmp_path_factory, wordpiece):
+    """Make a foreign token-classification checkpoint with the given labels (BERT's kind)."""
+
+    def make(*labels):
+        torch.manual_seed(1)
+        folder = tmp_path_factory.mktemp("checkpoint")
+        names = {"id2label": dict(enumerate(labels)), "label2id": {name: i for i, name in enumerate(labels)}}
+        config = BertConfig(vocab_size=len(wordpiece), max_position_embeddings=64, **SMALL, **names)
+        BertForTokenClassification(config).save_pretrained(folder)
+        wordpiece.save_pretrained(folder)
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def roberta(tmp_path_factory, bytelevel):
+    """A foreign checkpoint of RoBERTa's kind."""
+    torch.manual_seed(2)
+    folder = tmp_path_factory.mktemp("roberta")
+    names = {"id2label": {0: "B-x", 1: "I-x", 2: "O"}, "label2id": {"B-x": 0, "I-x": 1, "O": 2}}
+    config = RobertaConfig(vocab_size=len(bytelevel), max_position_embeddings=66, pad_token_id=1, **SMALL, **names)
+    RobertaForTokenClassification(config).save_pretrained(folder)
+    bytelevel.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def city():
+    """Sentences in which only cities are annotated, though artists occur."""
+    from retainer.tasks import hide
+
+    return hide(generate(60, seed=5, types=["artist", "city"]), ["city"])
+
+
+@pytest.fixture(scope="session")
+def artist():
+    """Sentences in which only artists are annotated."""
+    from retainer.tasks import hide
+
+    return hide(generate(60, seed=6, types=["artist", "city"]), ["artist"])
+
+
+@pytest.fixture(scope="session")
+def quick():
+    """A recipe that takes a second."""
+    from retainer.recipe import Recipe
+
+    return Recipe(epochs=2, batch=16, base_lr=1e-3, lr=1e-3)
+
+
+@pytest.fixture(scope="session")
+def first(encoder, artist, quick):
+    """A version that knows artists."""
+    from retainer.learning import learn
+
+    return learn(artist, encoder, recipe=quick, seed=1, device="cpu")

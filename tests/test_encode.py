@@ -1,0 +1,127 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retainer.corpora.generated import generate
+from retainer.encode import BUCKETS, Encoder, bucket, windows
+from retainer.spans import Sentence
+
+
+@pytest.fixture(params=["wordpiece", "bytelevel"])
+def any_encoder(request):
+    return Encoder(request.getfixturevalue(request.param), 32)
+
+
+def first_pieces(encoded):
+    """Find, for every word, the piece at its mark."""
+    marked = encoded.words >= 0
+    return dict(zip(encoded.words[marked].tolist(), encoded.ids[marked].tolist(), strict=True))
+
+
+def test_first_piece_of_every_word_is_marked(any_encoder):
+    sentences = generate(50, seed=1).sentences
+    encoded = any_encoder(sentences)
+    found = first_pieces(encoded)
+    words = [word for sentence in sentences for word in sentence.words]
+    assert sorted(found) == list(range(len(words))) and encoded.word_count == len(words)
+    for number, word in enumerate(words):
+        pieces = any_encoder.tokenizer([word], is_split_into_words=True, add_special_tokens=False)["input_ids"]
+        assert found[number] == pieces[0]
+
+
+def test_windows_begin_and_end_as_the_tokenizer_wants(any_encoder):
+    encoded = any_encoder(generate(5, seed=2).sentences)
+    tokenizer = any_encoder.tokenizer
+    for start, end in zip(encoded.starts[:-1].tolist(), encoded.starts[1:].tolist(), strict=True):
+        assert encoded.ids[start] == tokenizer.cls_token_id and encoded.ids[end - 1] == tokenizer.sep_token_id
+        assert encoded.words[start] == encoded.words[end - 1] == -1
+
+
+def test_words_without_pieces_are_kept_as_unknown(wordpiece):
+    sentence = Sentence(("hello", "\u200b", "\x00", "world", "\u200b"))
+    encoded = Encoder(wordpiece, 32)([sentence, Sentence(("\u200b",))])
+    found = first_pieces(encoded)
+    assert [found[i] == wordpiece.unk_token_id for i in (1, 2, 4, 5)] == [True] * 4
+    assert encoded.word_count == 6
+
+
+def test_empty_sentences_have_no_window(wordpiece):
+    encoded = Encoder(wordpiece, 32)([Sentence(()), Sentence(("a",)), Sentence(())])
+    assert encoded.sentence_starts.tolist() == [0, 0, 1, 1]
+    assert encoded.window_sentences.tolist() == [1]
+    assert Encoder(wordpiece, 32)([]).word_count == 0
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=200), st.integers(4, 30))
+def test_windows_own_every_word_once(lengths, room):
+    made = windows(lengths, room)
+    owned = [word for window in made for word in range(window.own_start, window.own_end)]
+    assert owned == list(range(len(lengths)))
+    for window in made:
+        assert window.start <= window.own_start <= window.own_end <= window.end
+        assert sum(min(n, room) for n in lengths[window.start : window.end]) <= room
+    for left, right in zip(made, made[1:], strict=False):
+        assert left.start < right.start <= left.end < right.end
+
+
+def test_neighbouring_windows_share_words():
+    made = windows([1] * 300, 40)
+    assert all(left.end - right.start == 10 for left, right in zip(made, made[1:], strict=False))
+
+
+def test_a_long_text_loses_no_word(any_encoder):
+    sentence = Sentence(tuple(f"word{i}" for i in range(500)))
+    encoded = any_encoder([sentence])
+    assert sorted(first_pieces(encoded)) == list(range(500))
+    assert encoded.lengths.max() <= 32 and set(encoded.window_sentences) == {0}
+
+
+def test_a_word_longer_than_a_window_is_kept(wordpiece):
+    encoded = Encoder(wordpiece, 16)([Sentence(("a", "ab" * 45, "b"))])
+    assert sorted(first_pieces(encoded)) == [0, 1, 2] and encoded.lengths.max() <= 16
+
+
+def test_batches_are_gathered_and_padded(any_encoder):
+    encoded = any_encoder(generate(20, seed=3).sentences)
+    batch = encoded.batch(torch.tensor([3, 19, 0]), 32)
+    for row, window in enumerate([3, 19, 0]):
+        start, length = int(encoded.starts[window]), int(encoded.lengths[window])
+        assert torch.equal(batch.ids[row, :length], encoded.ids[start : start + length])
+        assert torch.equal(batch.words[row, :length], encoded.words[start : start + length])
+        assert batch.mask[row].sum() == length
+        assert (batch.ids[row, length:] == any_encoder.tokenizer.pad_token_id).all()
+        assert (batch.words[row, length:] == -1).all()
+
+
+@pytest.mark.parametrize("size", [1, 7, 16, 1000])
+def test_an_epoch_has_every_window_once(any_encoder, size):
+    encoded = any_encoder(generate(101, seed=4).sentences)
+    batches = encoded.shuffled(size, seed=1)
+    assert sorted(int(w) for part, _ in batches for w in part) == list(range(len(encoded.lengths)))
+    assert sum(len(part) < size for part, _ in batches) <= 1
+    assert len(batches) == -(-len(encoded.lengths) // size)
+    for part, length in batches:
+        assert length in BUCKETS and encoded.lengths[part.numpy()].max() <= length
+
+
+def test_order_is_fixed_by_the_seed(any_encoder):
+    encoded = any_encoder(generate(60, seed=4).sentences)
+    orders = [[w for part, _ in encoded.shuffled(8, seed) for w in part.tolist()] for seed in (1, 1, 2)]
+    assert orders[0] == orders[1] != orders[2]
+
+
+def test_looking_passes_have_every_window_once(any_encoder):
+    encoded = any_encoder(generate(60, seed=4).sentences)
+    batches = encoded.sorted(64)
+    assert sorted(int(w) for part, _ in batches for w in part) == list(range(len(encoded.lengths)))
+    assert all(len(part) * length <= 64 or len(part) == 1 for part, length in batches)
+
+
+def test_buckets_round_up():
+    lengths = np.arange(1, 1500)
+    padded = bucket(lengths)
+    assert (padded >= lengths).all() and (np.diff(padded) >= 0).all()
+    assert set(padded[lengths <= 512]) == set(BUCKETS) and (padded[lengths > 512] % 128 == 0).all()
