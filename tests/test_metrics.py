@@ -54,7 +54,7 @@ def test_same_as_seqeval_per_sentence(prefixes):
         if "micro avg" in theirs:
             assert ours.micro == pytest.approx(100 * theirs["micro avg"]["f1-score"])
         present = [100 * theirs[t]["f1-score"] for t in TYPES if t in theirs and theirs[t]["support"]]
-        assert ours.macro == pytest.approx(np.mean(present) if present else 0)
+        assert ours.macro == pytest.approx(sum(present) / max(len(present), 1))
 
     check()
 

@@ -77,7 +77,9 @@ class Head(nn.Module):
 
     def merged(self) -> Head:
         """Return the same head with its rows in one block: what the next task calls old."""
-        return Head(self.kind, Rows(self.weight(), self.bias()), sigma=float(self.sigma), norm=float(self.norm))
+        return Head(
+            self.kind, Rows(self.weight(), self.bias()), sigma=float(self.sigma.detach()), norm=float(self.norm)
+        )
 
     def folded(self) -> tuple[Tensor, Tensor]:
         """Return the weight and bias of a linear layer with the same winners.
@@ -100,7 +102,7 @@ class Head(nn.Module):
         toward = directions(labels, hidden, gold)[known:]
         best = old(hidden).max(dim=-1).values.detach()
         place = _place_linear if self.kind == "linear" else _place_cosine
-        return Head(self.kind, old.old, place(old, toward, hidden, best), sigma=float(self.sigma))
+        return Head(self.kind, old.old, place(old, toward, hidden, best), sigma=float(self.sigma.detach()))
 
 
 def directions(labels: Labels, hidden: Tensor, gold: Tensor) -> Tensor:

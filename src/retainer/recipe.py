@@ -24,6 +24,8 @@ class Recipe:
     """Learning rate of the first task."""
     lr: float = 1e-4
     """Learning rate of later tasks."""
+    head_factor: float = 10.0
+    """How many times faster the head learns than the encoder: its new rows have further to go."""
     weight_decay: float = 0.01
     """Weight decay; AdamW spares biases and norms, SGD does not (as published)."""
     momentum: float = 0.9
@@ -55,7 +57,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         """Refuse numbers with which nothing can be learned."""
-        for field in ("epochs", "batch", "base_lr", "lr"):
+        for field in ("epochs", "batch", "base_lr", "lr", "head_factor"):
             if not getattr(self, field) > 0:
                 raise InputError(f"{field} must be above 0, not {getattr(self, field)}")
         for field in ("warmup", "holdout"):
@@ -93,6 +95,7 @@ RECIPES = {
         optimizer="sgd",
         base_lr=2e-3,
         lr=4e-4,
+        head_factor=1.0,
         weight_decay=5e-4,
         warmup=0.0,
         decay="constant",

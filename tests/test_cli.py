@@ -1,0 +1,318 @@
+"""The command line as a person meets it: what it prints where, what it refuses, and that it loses nothing."""
+
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+
+from retainer.cli import VERBS, main
+from retainer.corpora import read, write
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch, artist, city):
+    """A folder with a few files to work on."""
+    monkeypatch.chdir(tmp_path)
+    write(artist, "artist.conll", "conll")
+    write(city, "city.jsonl", "doccano")
+    return tmp_path
+
+
+@pytest.fixture
+def run(here, capsys):
+    """Run a command; return its status and what it printed."""
+
+    def call(*argv):
+        status = main([str(arg) for arg in argv])
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return call
+
+
+@pytest.fixture
+def refused(run, here):
+    """Run a command that must be refused: status 2, one sentence, nothing written."""
+
+    def call(*argv, says):
+        before = sorted(here.rglob("*"))
+        status, out, err = run(*argv)
+        assert status == 2 and out == "", err
+        complaint = [line for line in err.splitlines() if line.startswith("retainer: ")]
+        assert len(complaint) == 1 and err.splitlines()[-1] == complaint[0]
+        for part in [says] if isinstance(says, str) else says:
+            assert part in complaint[0]
+        assert sorted(here.rglob("*")) == before, "something was written"
+
+    return call
+
+
+@pytest.fixture
+def v1(first, here):
+    return first.save(here / "v1")
+
+
+class TestBasics:
+    def test_help(self, run):
+        for argv in ((), ("--help",), ("help",)):
+            status, out, _ = run(*argv)
+            assert status == 0 and all(verb in out for verb in VERBS)
+
+    @pytest.mark.parametrize("verb", VERBS)
+    def test_every_verb_explains_itself(self, verb, capsys):
+        with pytest.raises(SystemExit) as exit:
+            main([verb, "--help"])
+        out = capsys.readouterr().out
+        assert exit.value.code == 0 and f"retainer {verb}" in out
+        flags = [line for line in out.splitlines() if line.startswith("  --")]
+        assert flags and "--config" in out
+
+    def test_version(self, run):
+        assert run("--version")[1].startswith("retainer 0.")
+
+    def test_unknown_verb_and_flags(self, refused):
+        refused("lern", says="there is no verb 'lern'")
+        refused("evaluate", "m", "d", "--jsn", says=["--jsn", "retainer evaluate --help"])
+        refused("learn", "artist.conll", "--out", "x", says="from")
+        refused("learn", "artist.conll", "--from", "builtin", "--out", "x", "--epochs", "many", says="whole number")
+        refused("evaluate", says="required")
+
+    def test_our_own_fault_is_status_3(self, run, monkeypatch):
+        monkeypatch.setattr("retainer.commands.evaluate.read", lambda path: 1 / 0)
+        status, out, err = run("evaluate", "m", "d")
+        assert status == 3 and out == "" and "ZeroDivisionError" in err and "Traceback" not in err
+
+    def test_as_a_module_and_a_closed_pipe(self, here):
+        command = f"{sys.executable} -m retainer check artist.conll | head -c 1"
+        done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
+        assert done.returncode == 0 and done.stderr == ""
+
+
+class TestLearn:
+    def test_from_encoder_to_second_version(self, run, encoder, here):
+        fast = ("--epochs", 2, "--device", "cpu")
+        status, out, err = run("learn", "artist.conll", "--from", encoder, "--out", "v1", *fast)
+        assert status == 0 and "learned   artist" in out and "epoch 2/2" in err
+        status, out, _ = run(
+            "learn", "city.jsonl", "--from", "v1", "--out", "v2", "--method", "extend_ner", *fast, "--json"
+        )
+        record = json.loads(out)
+        assert record["tasks"] == [["artist"], ["city"]] and record["method"] == "extend_ner"
+        assert not list(here.glob("*.partial"))
+
+    def test_fields_and_configuration_files(self, run, v1, here):
+        (here / "run.yaml").write_text("set:\n  temperature: 0.5\n  batch: 8\nepochs: 1\nmethod: rdp\n")
+        argv = ("learn", "city.jsonl", "--from", "v1", "--out", "v2", "--json")
+        status, out, _ = run(*argv, "--config", "run.yaml", "--set.lr", "5e-4")
+        record = json.loads(out)
+        assert status == 0 and record["fields"]["temperature"] == 0.5
+        assert (record["recipe"]["batch"], record["recipe"]["lr"], record["recipe"]["epochs"]) == (8, 5e-4, 1)
+
+    def test_types_are_picked(self, run, v1, here):
+        from retainer.corpora.generated import generate
+
+        write(generate(60, seed=4, types=["city", "movie", "dish"]), "more.conll", "conll")
+        status, out, _ = run(
+            "learn", "more.conll", "--from", "v1", "--out", "v2", "--types", "movie,city", "--epochs", 1
+        )
+        assert status == 0 and "learned   movie, city" in out
+
+    def test_wrong_calls(self, refused, v1, encoder, here):
+        learn = ("learn", "city.jsonl", "--from", "v1", "--out", "v2")
+        refused("learn", "nowhere.conll", "--from", "v1", "--out", "v2", says="nowhere.conll")
+        refused("learn", "artist.conll", "--from", "v1", "--out", "v2", says=["is new to the model", "artist"])
+        refused(*learn, "--types", "movie", says=["no entity of type 'movie'", "city"])
+        refused(*learn[:-1], "v1", says="v1 exists already")
+        refused(*learn, "--method", "rpd", says="did you mean 'rdp'")
+        refused(*learn, "--set.temprature", 2, says="did you mean 'temperature'")
+        refused(*learn, "--set.batch", "big", says="batch")
+        refused(*learn, "--recipe", "papper", says="did you mean 'paper'")
+        refused(*learn, "--dev", "no.conll", says="no.conll")
+        refused(*learn, "--device", "cuda:99", says="no device")
+        refused(*learn, "--types", "city,,x", says="types")
+        refused("learn", "city.jsonl", "--from", "nobody/nothing", "--out", "v2", says="nobody/nothing")
+
+    def test_a_loss_that_breaks(self, run, v1, here):
+        argv = ("learn", "city.jsonl", "--from", "v1", "--out", "v2", "--set.lr", "1e30", "--set.clip", "0")
+        status, out, err = run(*argv, "--recipe", "paper")
+        assert status == 2 and out == "" and "is not finite in epoch 1, batch" in err
+        assert not (here / "v2").exists()
+
+
+class TestBadFiles:
+    @pytest.mark.parametrize(
+        ("content", "says"),
+        [
+            ("", "no sentence"),
+            ("\n\n \n", "no sentence"),
+            ("a\tO\nb\tO\tO\n", "bad:2"),
+            ("a\tO\nb\n", "bad:2"),
+            ("a\n", "bad:1"),
+            ("a\tO\nb\tQ-x\n", "bad:2"),
+            ("a\tO\nb\tNN\n", "fits no scheme"),
+            ('{"text": "ab cd", "label": [[0, 9, "x"]]}\n', "0-9"),
+            ('{"text": "ab cd", "label": [[0, 5, "x"], [3, 5, "y"]]}\n', "overlaps"),
+            ('{"text": "ab", "label": [[0, 2, "x"]]}\n{"text": \n', "bad:2"),
+            ('{"tokens": ["a"], "ner_tags": [3]}\n', "bad:1"),
+            ('[{"text": "a"}]', "per line"),
+        ],
+    )
+    @pytest.mark.parametrize("verb", ["check", "evaluate", "learn", "convert", "split"])
+    def test_are_refused_by_every_verb(self, refused, here, content, says, verb):
+        (here / "bad").write_text(content)
+        calls = {
+            "check": ("check", "bad"),
+            "evaluate": ("evaluate", "v1", "bad"),
+            "learn": ("learn", "bad", "--from", "builtin", "--out", "v2"),
+            "convert": ("convert", "bad", "out.conll"),
+            "split": ("split", "bad", "--fg", 1, "--pg", 1, "--out", "tasks"),
+        }
+        refused(*calls[verb], says=["bad", says])
+
+    def test_not_utf8_and_folders(self, refused, here):
+        (here / "latin").write_bytes(b"caf\xe9\tO\n")
+        refused("check", "latin", says=["latin:1", "UTF-8"])
+        refused("check", ".", says="folder")
+
+
+class TestPredict:
+    def test_a_text(self, run, v1):
+        status, out, _ = run("predict", "v1", "play boston by boston")
+        document = json.loads(out)
+        assert status == 0 and document["text"] == "play boston by boston" and isinstance(document["entities"], list)
+
+    def test_a_file_line_by_line(self, run, v1, here):
+        lines = ["play boston", "", "a\u2028b", *["more"] * 600]
+        (here / "in.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        _, out, _ = run("predict", "v1", "--input", "in.txt")
+        assert [json.loads(line)["text"] for line in out.split("\n") if line] == lines
+
+    def test_json_lines_and_stdin(self, run, v1, here, monkeypatch):
+        (here / "in.jsonl").write_text('{"text": "play boston"}\n')
+        assert json.loads(run("predict", "v1", "--input", "in.jsonl")[1])["text"] == "play boston"
+        monkeypatch.setattr("sys.stdin", io.StringIO("one\r\ntwo"))
+        out = run("predict", "v1", "--input", "-")[1]
+        assert [json.loads(line)["text"] for line in out.splitlines()] == ["one", "two"]
+
+    def test_wrong_calls(self, refused, v1, encoder, here):
+        (here / "in.jsonl").write_text('{"txt": "play boston"}\n')
+        refused("predict", "v1", says="TEXT or --input")
+        refused("predict", "v1", "text", "--input", "in.jsonl", says="TEXT or --input")
+        refused("predict", "v1", "--input", "nowhere", says="nowhere")
+        refused("predict", "v1", "--input", "in.jsonl", says=["in.jsonl:1", "text"])
+        refused("predict", encoder, "text", says="no token-classification head")
+        refused("predict", "nowhere", "text", says="nowhere")
+
+    def test_tampered_weights(self, refused, v1):
+        file = v1 / "model.safetensors"
+        file.write_bytes(file.read_bytes()[:-5])
+        refused("predict", "v1", "text", says="truncated or was changed")
+
+
+class TestEvaluate:
+    def test_table_and_json(self, run, v1):
+        status, out, err = run("evaluate", "v1", "artist.conll")
+        assert status == 0 and "artist" in out and "micro" in out and err == ""
+        document = json.loads(run("evaluate", "v1", "artist.conll", "--json")[1])
+        assert set(document["per_type"]["artist"]) == {"precision", "recall", "f1", "support"}
+
+    def test_unknown_types(self, run, refused, v1, here):
+        from retainer.corpora.generated import generate
+
+        write(generate(40, seed=4, types=["artist", "city"]), "both.conll", "conll")
+        _, out, err = run("evaluate", "v1", "both.conll", "--json")
+        assert "left out" in err and "city" in err and list(json.loads(out)["per_type"]) == ["artist"]
+        _, out, _ = run("evaluate", "v1", "both.conll", "--json", "--all")
+        assert list(json.loads(out)["per_type"]) == ["artist", "city"]
+        refused("evaluate", "v1", "city.jsonl", says=["city.jsonl", "no entity of a type this model knows"])
+
+    def test_a_bare_encoder(self, refused, encoder):
+        refused("evaluate", encoder, "artist.conll", says="no token-classification head")
+
+
+class TestCheck:
+    def test_counts_and_findings(self, run, here):
+        (here / "odd.conll").write_text("a\tI-x\n\nb\tB-x\n\nb\tO\n\n" + "w\tO\n" * 500)
+        status, out, _ = run("check", "odd.conll", "--json")
+        document = json.loads(out)
+        assert status == 0 and document["entities"] == {"x": 2} and document["scheme"] == "IOB2"
+        found = {finding["what"]: finding["count"] for finding in document["findings"]}
+        assert found["I- without B-"] == 1 and found["few entities of type x"] == 2
+        assert found["texts annotated in different ways"] == 1 and found["texts of more than 400 words"] == 1
+        assert "I- without B-" in run("check", "odd.conll")[1]
+
+    def test_nothing_odd(self, run, here):
+        (here / "good.conll").write_text("".join(f"w{i}\tB-x\n\n" for i in range(30)))
+        assert "nothing odd" in run("check", "good.conll")[1]
+
+    def test_with_a_model(self, run, checkpoint, artist, here):
+        from retainer.spans import Span
+        from retainer.version import load
+
+        folder = checkpoint("O", "B-per", "I-per")
+        guesses = load(folder, device="cpu").tag(artist.sentences)
+        taken = [
+            sentence.with_spans([Span(x.start, x.end, "band") for x in spans])
+            for sentence, spans in zip(artist, guesses, strict=True)
+            if spans
+        ]
+        assert taken, "a model that finds nothing shows no clash"
+        write(taken, "band.conll", "conll")
+        document = json.loads(run("check", "band.conll", "--model", folder, "--json")[1])
+        assert document["new_types"] == ["band"] and document["old_types"] == []
+        clash = [finding for finding in document["findings"] if "where the model sees per" in finding["what"]]
+        assert clash[0]["count"] == sum(len(sentence.spans) for sentence in taken) and clash[0]["examples"]
+
+
+class TestConvert:
+    @pytest.mark.parametrize("to", ["conll", "jsonl", "prodigy", "doccano"])
+    def test_there_and_back(self, run, here, to):
+        assert run("convert", "artist.conll", "there", "--to", to)[0] == 0
+        assert run("convert", "there", "back", "--to", "conll")[0] == 0
+        assert (here / "back").read_text() == (here / "artist.conll").read_text()
+
+    def test_the_suffix_tells(self, run, here):
+        run("convert", "artist.conll", "there.jsonl")
+        assert read("there.jsonl").format in ("jsonl", "tokens") or "ner_tags" in (here / "there.jsonl").read_text()
+
+    def test_wrong_calls(self, refused, here):
+        refused("convert", "artist.conll", "there.xyz", says="--to")
+        refused("convert", "artist.conll", "city.jsonl", says="exists already")
+        refused("convert", "artist.conll", "there", "--to", "bart", says="there is no format 'bart'")
+        refused("convert", "city.jsonl", "there.conll", "--from", "conll", says="city.jsonl:1")
+
+
+class TestSplit:
+    @pytest.fixture
+    def data(self, here):
+        from retainer.corpora.generated import generate
+
+        (here / "data").mkdir()
+        for at, (name, size) in enumerate([("train", 90), ("valid", 20), ("test", 30)]):
+            write(generate(size, seed=at, types=["artist", "city", "movie"]), here / "data" / f"{name}.conll", "conll")
+
+    def test_a_folder(self, run, here, data):
+        status, out, _ = run("split", "data", "--fg", 1, "--pg", 1, "--out", "tasks", "--seed", 7)
+        assert status == 0 and "FG-1-PG-1, seed 7" in out
+        manifest = json.loads((here / "tasks" / "manifest.json").read_text())
+        assert [task["types"] for task in manifest["tasks"]] == [["artist"], ["city"], ["movie"]]
+        assert read("tasks/task-02/train.conll").types == ("city",)
+        assert read("tasks/task-02/dev.conll").types == ("city",)
+        assert read("tasks/task-02/test.conll").types == ("artist", "city")
+        rows = [row for task in manifest["tasks"] for row in task["rows"]]
+        assert len(rows) == len(set(rows)) == 90
+        run("split", "data", "--fg", 1, "--pg", 1, "--out", "again", "--seed", 7)
+        assert (here / "again" / "manifest.json").read_text() == (here / "tasks" / "manifest.json").read_text()
+
+    def test_a_file_and_json(self, run, here):
+        status, out, _ = run("split", "artist.conll", "--fg", 1, "--pg", 1, "--out", "tasks", "--json")
+        assert status == 0 and json.loads(out)["types"] == ["artist"]
+
+    def test_wrong_calls(self, refused, here, data):
+        refused("split", "data", "--fg", 1, "--pg", 3, "--out", "tasks", says="FG-1-PG-3")
+        refused("split", "data", "--fg", 1, "--pg", 1, "--out", "data", says="exists already")
+        refused("split", "data", "--fg", 1, "--pg", 1, "--out", "t", "--types", "city,song", says="song")
+        (here / "empty").mkdir()
+        refused("split", "empty", "--fg", 1, "--pg", 1, "--out", "tasks", says="no file named train")
