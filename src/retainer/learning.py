@@ -21,7 +21,7 @@ from retainer.methods import method as find_method
 from retainer.model import Tagger
 from retainer.progress import Silence
 from retainer.recipe import Recipe
-from retainer.runtime import pick_device, versions
+from retainer.runtime import make_repeatable, pick_device, versions
 from retainer.tasks import hide, require_types
 from retainer.training import Diverged, Training
 from retainer.version import Version, load
@@ -50,6 +50,7 @@ def learn(
     folder = None if out is None else require_free(out)
     job = _job(data, start, types, method, dev, recipe or Recipe(), seed, device)
     watch = watch or Silence()
+    make_repeatable(job.version.tagger.device)
     lesson = prepare(job.version.tagger, job.train, job.dev, job.new, job.method, job.recipe)
     training = Training(lesson, job.recipe, seed, watch)
     watch.start(f"learning {', '.join(job.new)}", training.steps * job.recipe.epochs)

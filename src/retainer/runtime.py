@@ -23,6 +23,7 @@ def settle_threads() -> None:
     os.environ.setdefault("KMP_BLOCKTIME", "0")
     os.environ.setdefault("OMP_NUM_THREADS", str(min(_cores(), 16)))
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 
 
 def _cores() -> int:
@@ -41,6 +42,15 @@ def pick_device(name: str = "auto") -> torch.device:
     except (RuntimeError, AssertionError):
         raise InputError(f"there is no device {name!r} here; use auto, cpu, or cuda on a machine with a GPU") from None
     return device
+
+
+def make_repeatable(device: torch.device) -> None:
+    """Ask for the kernels whose result does not depend on the order of threads; on a CPU all of ours are such."""
+    import torch
+
+    if device.type == "cuda":
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        torch.use_deterministic_algorithms(True, warn_only=True)
 
 
 def versions() -> dict[str, str]:

@@ -27,7 +27,7 @@ def demo(
     *,
     out: str = "demo",
     sentences: int = 1600,
-    epochs: int = 4,
+    epochs: int = 3,
     seed: int = 1,
     device: str = "auto",
     json: bool = False,

@@ -1,0 +1,71 @@
+"""The README's commands do what the README says, and the demo shows what it claims."""
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from retainer.cli import main
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def commands():
+    """All `retainer …` lines of the README's shell blocks, in order; a backslash continues a line."""
+    blocks = re.findall(r"```sh\n(.*?)```", README, flags=re.DOTALL)
+    lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
+    return [line.split("  #")[0].strip() for line in lines if line.startswith("retainer ")]
+
+
+def test_the_readme_has_commands_for_every_verb():
+    from retainer.cli import VERBS
+
+    assert {shlex.split(line)[1] for line in commands()} >= set(VERBS)
+
+
+@pytest.fixture(scope="module")
+def small_demo(tmp_path_factory):
+    """The demo on a small size: what `retainer demo` does, with a third of the sentences."""
+    folder = tmp_path_factory.mktemp("demo") / "demo"
+    assert main(["demo", "--out", str(folder), "--sentences", "800", "--device", "cpu"]) == 0
+    return folder
+
+
+def test_forgetting_happens_and_does_not_happen(small_demo):
+    cells = json.loads((small_demo / "cells.json").read_text())
+    old = {method: cell["tasks"][-1]["old_macro"] for method, cell in cells.items()}
+    assert old["finetune"] < 10, "plain fine-tuning forgets"
+    assert old["rdp"] > 80, "RDP does not"
+    assert cells["finetune"]["tasks"][0]["per_type"] == cells["rdp"]["tasks"][0]["per_type"], "the same first version"
+    assert all(cell["tasks"][-1]["new_macro"] > 60 for cell in cells.values()), "both learn the new type"
+
+
+def test_the_demo_writes_a_page_and_a_picture(small_demo):
+    page = (small_demo / "report.html").read_text()
+    assert "<svg" in page and "restaurant" in page and not re.search(r'(?:src|href)="https?:', page)
+    assert (small_demo / "curves.svg").read_text().startswith("<svg")
+
+
+def test_every_command_runs(tmp_path, monkeypatch, capsys):
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", None)
+    for line in commands():
+        argv = shlex.split(line)[1:]
+        if argv[0] == "demo":
+            continue  # the fixture above runs it, on a smaller corpus
+        assert main(argv) == 0, f"{line}: {capsys.readouterr().err}"
+    out = capsys.readouterr().out
+    assert '"entity_group": "artist"' in out and '"entity_group": "city"' in out
+    assert Path("models/v2/retainer.json").is_file()
+
+
+def test_python_example_is_valid(tmp_path, monkeypatch):
+    code = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    assert code
+    for block in code:
+        compile(block, "README.md", "exec")
