@@ -10,7 +10,7 @@ learned so far ("dev_all"), which is what hyper-parameters are chosen by.
 import argparse
 import json
 import time
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -83,13 +83,18 @@ def main() -> None:
     options = parser.parse_args()
     settle_threads()
     cells = [(method, int(seed), options) for method in options.methods.split(",") for seed in options.seeds.split(",")]
-    if options.jobs > 1:
-        with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
-            results = list(pool.map(one, *zip(*cells, strict=True)))
-    else:
-        results = [one(*cell) for cell in cells]
+    results: list[dict[str, Any]] = []
+    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
+        for done in as_completed([pool.submit(one, *cell) for cell in cells]):
+            results.append(done.result())
+            save(options, results)
+
+
+def save(options: argparse.Namespace, results: list[dict[str, Any]]) -> None:
+    """Write what is finished."""
     if options.out:
         settings = {name: value for name, value in vars(options).items() if name not in ("data", "out")}
+        results = sorted(results, key=lambda result: (result["method"], result["seed"]))
         document = {"corpus": Path(options.data).name, **settings, "cells": results}
         Path(options.out).write_text(json.dumps(document, indent=1) + "\n")
 

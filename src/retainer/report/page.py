@@ -68,6 +68,10 @@ def _kept(run: Run, first: bool) -> Markup:
         what = f" on its first type{'' if len(run.tasks[0]) == 1 else 's'}" if first else ""
         return Markup("{} reaches <b>{}</b> F1{}").format(run.name, number(run.newest), what)
     what = " F1 on the old types" if first else ""
+    if run.learned is not None and run.kept >= run.learned:
+        return Markup("{} stands at <b>{}</b>{}, up from {}").format(
+            run.name, number(run.kept), what, number(run.learned)
+        )
     return Markup("{} keeps <b>{}</b> of {}{}").format(run.name, number(run.kept), number(run.learned), what)
 
 
