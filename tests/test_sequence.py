@@ -1,0 +1,60 @@
+import pytest
+
+from retainer.corpora.generated import generate
+from retainer.errors import InputError
+from retainer.metrics import Score, Scores
+from retainer.recipe import Recipe
+from retainer.sequence import Step, cell, run
+from retainer.tasks import Task, plan
+
+TYPES = ["artist", "city", "movie"]
+RECIPE = Recipe(epochs=1, base_lr=1e-3, lr=1e-3)
+
+
+@pytest.fixture(scope="module")
+def made():
+    return plan(*(generate(size, seed=size, types=TYPES) for size in (60, 30, 30)), fg=1, pg=1, seed=1)
+
+
+def test_a_method_over_all_tasks(made, encoder):
+    steps = list(run(made, "rdp", encoder=str(encoder), recipe=RECIPE, device="cpu"))
+    assert [step.task.new for step in steps] == [("artist",), ("city",), ("movie",)]
+    assert [step.version.types for step in steps] == [("artist",), ("artist", "city"), ("artist", "city", "movie")]
+    assert [step.version.lineage.task for step in steps] == [1, 2, 3]
+    assert steps[1].version.lineage.parent != steps[0].version.lineage.parent
+
+
+def test_a_shared_first_task_is_not_learned_again(made, encoder):
+    first = next(iter(run(made, "rdp", encoder=str(encoder), recipe=RECIPE, device="cpu")))
+    steps = list(run(made, "finetune", encoder=str(encoder), recipe=RECIPE, device="cpu", first=first))
+    assert steps[0] is first and steps[1].version.lineage.method == "finetune"
+
+
+def test_joint_starts_over_every_time(made, encoder):
+    steps = list(run(made, "joint", encoder=str(encoder), recipe=RECIPE, device="cpu"))
+    assert [step.version.lineage.task for step in steps] == [1, 1, 1]
+    assert steps[2].version.types == ("artist", "city", "movie") and steps[2].task.old == ("artist", "city")
+    assert steps[2].version.lineage.data["sentences"] == 60
+
+
+def test_without_a_test_set_there_is_nothing_to_score(encoder):
+    bare = plan(generate(60, seed=1, types=TYPES), fg=1, pg=1)
+    with pytest.raises(InputError, match="test set"):
+        list(run(bare, "rdp", encoder=str(encoder)))
+
+
+def test_the_shape_of_a_result():
+    corpus = generate(1)
+    tasks = [Task(1, ("a",), (), corpus), Task(2, ("b",), ("a",), corpus)]
+    scores = [
+        Scores({"a": Score(8, 10, 10)}),
+        Scores({"a": Score(4, 10, 10), "b": Score(10, 10, 10)}),
+    ]
+    result = cell("m", [Step(t, None, s, 2.0) for t, s in zip(tasks, scores, strict=True)], seed=3)
+    first, last = result["tasks"]
+    assert first["old_macro"] is None and first["new_macro"] == 80 and first["types"] == ["a"]
+    assert (last["old_macro"], last["new_macro"], last["macro"]) == (40, 100, 70)
+    assert last["micro"] == pytest.approx(70) and last["per_type"]["b"]["support"] == 10
+    assert result["average"] == {"micro": pytest.approx(75), "macro": pytest.approx(75)}
+    assert result["forgetting"] == {"a": 40} and result["backward_transfer"] == {"a": -40}
+    assert result["seconds"] == 4 and result["versions"]["retainer"]
