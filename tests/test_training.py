@@ -182,9 +182,10 @@ class TestSelection:
     def test_the_first_best_epoch_is_kept(self, first, city, quick):
         record = Record()
         dev = hide(generate(40, seed=9, types=["artist", "city"]), ["city"])
-        recipe = replace(quick, epochs=5)
+        recipe = replace(quick, epochs=10, lr=5e-3)
         version = learn(city, first, dev=dev, recipe=recipe, device="cpu", watch=record)
         values = [epoch.dev for epoch in record.epochs]
+        assert max(values) > 10
         assert version.lineage.scores["epoch"] == values.index(max(values)) + 1
         assert version.evaluate(dev).per_type["city"].f1 == pytest.approx(max(values))
 
@@ -204,11 +205,21 @@ class TestSelection:
             version = learn(city, first, recipe=recipe, device="cpu")
             assert version.lineage.scores["dev"] is None and version.lineage.scores["epoch"] == quick.epochs
 
+    def test_an_epoch_that_finds_nothing_is_no_best_epoch(self, first, city, quick):
+        version = learn(city, first, dev=city, recipe=replace(quick, lr=1e-9), device="cpu")
+        assert version.lineage.scores["dev"] is None and version.lineage.scores["epoch"] == quick.epochs
+
+    def test_a_dev_set_one_cannot_select_on(self, first, city, artist, quick):
+        with pytest.raises(InputError, match="no entity of city, so no epoch can be chosen"):
+            learn(city, first, dev=artist, recipe=quick, device="cpu")
+        with pytest.raises(InputError, match="no entity of artist, so no epoch"):
+            learn(city, first, dev=city, recipe=replace(quick, select="all"), device="cpu")
+
     def test_patience(self, first, city, quick):
         record = Record()
         recipe = replace(quick, epochs=30, lr=1e-9, patience=2)
         learn(city, first, dev=city, recipe=recipe, device="cpu", watch=record)
-        assert len(record.epochs) == 3
+        assert len(record.epochs) == 2, "nothing was found in two epochs"
 
     def test_hold_out(self):
         corpus = generate(200, seed=1)

@@ -91,7 +91,7 @@ def test_a_third_task_starts_from_the_saved_second(grown, tmp_path):
     start = load(grown.save(tmp_path / "v"), device="cpu")
     third = learn(movie, start, recipe=Recipe(epochs=1), device="cpu")
     assert third.types == ("artist", "city", "movie") and third.lineage.task == 3
-    assert third.lineage.parent == start.lineage.weights != ""
+    assert third.lineage.parent == start.lineage.weights == grown.lineage.weights != ""
     assert third.tagger.head.kind == grown.tagger.head.kind
 
 

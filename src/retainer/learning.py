@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def learn(
     lesson = prepare(job.version.tagger, job.train, job.dev, job.new, job.method, job.recipe)
     training = Training(lesson, job.recipe, seed, watch)
     watch.start(f"learning {', '.join(job.new)}", training.steps * job.recipe.epochs)
-    checkpoint = None if folder is None else Checkpoint(_partial(folder), key_of(job.facts()), checkpoint_seconds)
+    checkpoint = None if folder is None else Checkpoint(_partial(folder), key_of(job.facts), checkpoint_seconds)
     try:
         student = training.run(checkpoint)
     except Diverged as error:
@@ -82,6 +83,7 @@ class _Job:
     recipe: Recipe
     seed: int
 
+    @cached_property
     def facts(self) -> dict[str, Any]:
         """Collect everything that determines the result."""
         return {
@@ -123,6 +125,8 @@ def _job(
         version = _from_encoder(version, corpus, device, recipe)
     new = _new_types(version, corpus, chosen)
     shown = hide(corpus, chosen)
+    if dev_set is not None:
+        _require_selectable(dev_set, version, new, recipe)
     train, dev_set = hold_out(shown, recipe.holdout, seed) if dev_set is None else (shown, dev_set)
     return _Job(version, new, corpus, train, dev_set, way, recipe, seed)
 
@@ -135,6 +139,17 @@ def _new_types(version: Version, corpus: Corpus, chosen: Sequence[str]) -> tuple
             f"{', '.join(version.types)}"
         )
     return new
+
+
+def _require_selectable(dev: Corpus, version: Version, new: Sequence[str], recipe: Recipe) -> None:
+    """Refuse a dev set on which no epoch would be better than another."""
+    wanted = {"new": [new], "all": [new, version.types or new], "last": []}[recipe.select]
+    for types in wanted:
+        if not any(type_ in dev.counts for type_ in types):
+            raise InputError(
+                f"{dev.source} has no entity of {' or '.join(types)}, so no epoch can be chosen on it; annotate some, "
+                f"or leave the dev set out"
+            )
 
 
 def _from_encoder(version: Version, corpus: Corpus, device: str, recipe: Recipe) -> Version:
@@ -164,14 +179,13 @@ def _weights_hash(tagger: Tagger) -> str:
 
 def _lineage(job: _Job, training: Training) -> Lineage:
     """Write down where the new version comes from."""
-    before, facts = job.version.lineage, job.facts()
+    before = job.version.lineage
     tasks = before.tasks or ((job.version.types,) if job.version.types else ())
-    new = facts.pop("new")
     return Lineage(
-        **facts,
+        **{name: value for name, value in job.facts.items() if name != "new"},
         encoder=before.encoder,
         task=len(tasks) + 1,
-        tasks=(*tasks, tuple(new)),
+        tasks=(*tasks, job.new),
         scores={
             "dev": training.facts["best"],
             "epoch": training.facts["best_epoch"] or training.facts["epoch"],

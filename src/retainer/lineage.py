@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +40,11 @@ class Lineage:
     weights: str = ""
     """SHA-256 of this version's weights file."""
 
-    def save(self, folder: Path) -> None:
-        """Write the record, with the hash of the weights that lie in the folder."""
-        record = {**asdict(self), "weights": sha256(folder / WEIGHTS)}
-        (folder / FILE).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    def save(self, folder: Path) -> Lineage:
+        """Write the record, with the hash of the weights that lie in the folder, and return it."""
+        sealed = replace(self, weights=sha256(folder / WEIGHTS))
+        (folder / FILE).write_text(json.dumps(asdict(sealed), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        return sealed
 
     @classmethod
     def load(cls, folder: Path) -> Lineage:

@@ -126,12 +126,12 @@ class Training:
             )
 
     def _finish_epoch(self, losses: dict[str, float], seconds: float) -> None:
-        """Score the dev set; a strictly better epoch becomes the one to keep."""
+        """Score the dev set; a strictly better epoch becomes the one to keep, and one that finds nothing never does."""
         self.facts["epoch"] += 1
         value, dev = None, self.lesson.dev
         if dev is not None:
             value = evaluate(self.student, dev.sentences, dev.encoded, dev.types).micro_of(dev.types)
-        better = value is not None and (self.facts["best"] is None or value > self.facts["best"])
+        better = value is not None and value > (self.facts["best"] or 0.0)
         if better:
             self.best = _clone(self.student.state_dict())
             self.facts.update(best=value, best_epoch=self.facts["epoch"])

@@ -73,7 +73,8 @@ class Version:
         """Write a plain Hugging Face folder plus retainer.json: whole, or not at all."""
         with new_folder(folder) as scratch:
             self.tagger.save(scratch)
-            self.lineage.save(scratch)
+            sealed = self.lineage.save(scratch)
+        self.lineage = sealed
         return Path(folder)
 
 
