@@ -228,6 +228,18 @@ class TestEvaluate:
         assert list(json.loads(out)["per_type"]) == ["artist", "city"]
         refused("evaluate", "v1", "city.jsonl", says=["city.jsonl", "no entity of a type this model knows"])
 
+    def test_keep_and_gain(self, run, first, city, quick, here):
+        from retainer.corpora.generated import generate
+        from retainer.learning import learn
+
+        learn(city, first, recipe=quick, device="cpu", out="v2")
+        write(generate(40, seed=4, types=["artist", "city"]), "both.conll", "conll")
+        out = run("evaluate", "v2", "both.conll")[1]
+        assert "keep (old types)" in out and "gain (new types)" in out
+        document = json.loads(run("evaluate", "v2", "both.conll", "--json")[1])
+        assert document["old_macro"] == document["per_type"]["artist"]["f1"]
+        assert document["new_macro"] == document["per_type"]["city"]["f1"]
+
     def test_a_bare_encoder(self, refused, encoder):
         refused("evaluate", encoder, "artist.conll", says="no token-classification head")
 

@@ -115,7 +115,7 @@ def test_order_is_fixed_by_the_seed(any_encoder):
 
 def test_looking_passes_have_every_window_once(any_encoder):
     encoded = any_encoder(generate(60, seed=4).sentences)
-    batches = encoded.sorted(64)
+    batches = encoded.longest_first(64)
     assert sorted(int(w) for part, _ in batches for w in part) == list(range(len(encoded.lengths)))
     assert all(len(part) * length <= 64 or len(part) == 1 for part, length in batches)
 

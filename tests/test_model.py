@@ -84,6 +84,16 @@ class TestRefused:
         file.write_bytes(file.read_bytes()[:size])
         refuses(folder, str(folder), "truncated or damaged")
 
+    def test_a_truncated_cosine_head(self, encoder, artist, quick, tmp_path):
+        from dataclasses import replace
+
+        from retainer.learning import learn
+
+        learn(artist, encoder, recipe=replace(quick, head="cosine", epochs=1), device="cpu", out=tmp_path / "v")
+        file = tmp_path / "v" / "cosine_head.safetensors"
+        file.write_bytes(file.read_bytes()[:100])
+        refuses(tmp_path / "v", "truncated or damaged")
+
     def test_missing_weights(self, checkpoint, tmp_path):
         folder = shutil.copytree(checkpoint(*BIO), tmp_path / "bare")
         (folder / "model.safetensors").unlink()

@@ -61,6 +61,10 @@ class TestLearning:
         one, again, other = (learn(city, first, recipe=quick, seed=seed, device="cpu") for seed in (1, 1, 2))
         assert same(weights(one), weights(again)) and not same(weights(one), weights(other))
 
+    def test_same_seed_same_first_version(self, encoder, artist, quick):
+        one, again = (learn(artist, encoder, recipe=quick, seed=1, device="cpu") for _ in range(2))
+        assert same(weights(one), weights(again)) and one.lineage.parent == again.lineage.parent
+
     @pytest.mark.parametrize("method", [name for name, one in METHODS.items() if not one.joint])
     def test_every_method_learns_and_leaves_its_teacher_alone(self, method, first, city, quick):
         before = weights(first)
@@ -302,6 +306,14 @@ class TestResuming:
         assert not (tmp_path / "again.partial").exists()
         files = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "again")]
         assert files[0] == files[1]
+
+    def test_a_first_task_resumes_too(self, encoder, artist, quick, tmp_path):
+        options = {"recipe": quick, "device": "cpu", "checkpoint_seconds": 0, "out": tmp_path / "v"}
+        with pytest.raises(Interrupted):
+            learn(artist, encoder, watch=Stopper(stop_after=1), **options)
+        record = Record()
+        learn(artist, encoder, watch=record, **options)
+        assert [epoch.number for epoch in record.epochs] == [2]
 
     def test_another_configuration_starts_over(self, first, city, quick, tmp_path):
         options = {"device": "cpu", "checkpoint_seconds": 0, "out": tmp_path / "v"}

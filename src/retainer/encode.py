@@ -78,7 +78,7 @@ class Encoded:
             batches.append((waiting, int(bucket(self.lengths[waiting]).max())))
         return self._on_device([batches[i] for i in rng.permutation(len(batches))])
 
-    def sorted(self, budget: int) -> list[tuple[Tensor, int]]:
+    def longest_first(self, budget: int) -> list[tuple[Tensor, int]]:
         """Return all windows once, longest first, at most ``budget`` pieces a batch: for passes that only look."""
         order = np.argsort(-self.lengths, kind="stable")
         padded = bucket(self.lengths[order])
@@ -114,7 +114,7 @@ class Encoder:
 
     def __call__(self, sentences: Sequence[Sentence], device: torch.device | str = "cpu") -> Encoded:
         """Encode sentences and put them on a device."""
-        rows = _Rows(self._frame(), self.limit)
+        rows = _Windows(self._frame(), self.limit)
         for sentence, (ids, firsts) in zip(sentences, self._pieces(sentences), strict=True):
             rows.add(ids, firsts, len(sentence.words))
         return rows.encoded(self.tokenizer.pad_token_id or 0, device)
@@ -150,7 +150,7 @@ def _complete(ids: list[int], owners: list[int], count: int, unknown: int) -> tu
     return [piece for part in parts for piece in part], starts
 
 
-class _Rows:
+class _Windows:
     """Collects windows while the sentences stream by."""
 
     def __init__(self, frame: tuple[list[int], list[int]], limit: int) -> None:

@@ -47,6 +47,7 @@ def new_folder(path: str | Path) -> Iterator[Path]:
         for file in scratch.rglob("*"):
             sync(file)
         os.chmod(scratch, 0o755)
+        require_free(path)  # somebody else may have been faster
         os.rename(scratch, path)
         sync(path.parent)
     except BaseException:

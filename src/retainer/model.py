@@ -102,25 +102,34 @@ def load_tagger(spec: str, *, head: Kind = "linear", need_head: bool = False) ->
     source = str(place) if spec == "builtin" or place.is_dir() else spec
     with _quiet(), _explained(spec, place):
         config = AutoConfig.from_pretrained(source)
-        tokenizer = AutoTokenizer.from_pretrained(source, add_prefix_space=True)
         bare = not any(str(name).endswith("ForTokenClassification") for name in config.architectures or [])
         if bare and need_head:
             raise InputError(
                 f"{spec} has no token-classification head, so it cannot tag yet; teach it first: "
                 f"retainer learn DATA --from {spec} --out DIR"
             )
-        options = {"num_labels": 1} if bare else {}
-        network, report = AutoModelForTokenClassification.from_pretrained(
-            source, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **options
-        )
-    _require_fast(tokenizer, spec)
-    _require_whole(report["missing_keys"], bare, network, spec)
-    encoder = Encoder(tokenizer, _limit(config, tokenizer))
-    if bare:
-        return Tagger(network, Head.empty(head, _layer(network).in_features), Labels(), encoder)
-    _require_plain_head(network, tokenizer, spec)
-    labels = _labels(config, spec)
-    return Tagger(network, _stored_head(network, place, labels), labels, encoder)
+        tokenizer = AutoTokenizer.from_pretrained(source, add_prefix_space=True)
+        _require_fast(tokenizer, spec)
+        network = _network(source, bare, spec)
+        encoder = Encoder(tokenizer, _limit(config, tokenizer))
+        if bare:
+            return Tagger(network, Head.empty(head, _layer(network).in_features), Labels(), encoder)
+        _require_plain_head(network, tokenizer, spec)
+        labels = _labels(config, spec)
+        return Tagger(network, _stored_head(network, place, labels), labels, encoder)
+
+
+def _network(source: str, bare: bool, spec: str) -> Any:
+    """Load the transformers model; a bare encoder comes with a head of one output that nobody uses."""
+    options = {"num_labels": 1} if bare else {}
+    network, report = AutoModelForTokenClassification.from_pretrained(
+        source, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **options
+    )
+    allowed = f"{_head_name(network)}." if bare else "\0"
+    lost = sorted(key for key in report["missing_keys"] if not key.startswith(allowed))
+    if lost:
+        raise InputError(f"the weights of {spec} are incomplete: {lost[0]} and {len(lost) - 1} more are missing")
+    return network
 
 
 def _stored_head(network: Any, place: Path, labels: Labels) -> Head:
@@ -172,14 +181,6 @@ def _require_fast(tokenizer: Any, spec: str) -> None:
         raise InputError(f"{spec} has no fast tokenizer (tokenizer.json), which retainer needs to find the words")
 
 
-def _require_whole(missing: Any, bare: bool, network: Any, spec: str) -> None:
-    """Refuse a checkpoint that lacks weights; only the head of a bare encoder may be missing."""
-    allowed = f"{_head_name(network)}." if bare else "\0"
-    lost = sorted(key for key in missing if not key.startswith(allowed))
-    if lost:
-        raise InputError(f"the weights of {spec} are incomplete: {lost[0]} and {len(lost) - 1} more are missing")
-
-
 @torch.no_grad()
 def _require_plain_head(network: Any, tokenizer: Any, spec: str) -> None:
     """Make sure that encoder, dropout and linear layer are all there is between words and scores."""
@@ -200,7 +201,7 @@ def _explained(spec: str, place: Path) -> Iterator[None]:
         raise InputError(f"the files of {spec} are truncated or damaged ({error}); fetch or train them again") from None
     except InputError:
         raise
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
         raise InputError(_why_not(spec, place, error)) from None
 
 

@@ -30,7 +30,7 @@ def observe(tagger: Tagger, encoded: Encoded, *, hidden: bool = False) -> Output
     size = encoded.word_count
     logits = torch.empty(size + 1, len(tagger.labels.names), device=encoded.device)
     vectors = torch.empty(size + 1 if hidden else 0, tagger.width, device=encoded.device)
-    for windows, length in encoded.sorted(BUDGET.get(encoded.device.type, BUDGET["cpu"])):
+    for windows, length in encoded.longest_first(BUDGET.get(encoded.device.type, BUDGET["cpu"])):
         batch = encoded.batch(windows, length)
         last = tagger.hidden(batch).flatten(0, 1)
         rows = batch.words.flatten() % (size + 1)  # positions that are no first piece land in the spare last row

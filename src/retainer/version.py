@@ -33,6 +33,16 @@ class Version:
         """The entity types this version finds."""
         return self.tagger.labels.types
 
+    @property
+    def new_types(self) -> tuple[str, ...]:
+        """The types the last task brought; empty for a foreign checkpoint."""
+        return self.lineage.tasks[-1] if self.lineage.tasks else ()
+
+    @property
+    def old_types(self) -> tuple[str, ...]:
+        """The types known before the last task."""
+        return tuple(type_ for type_ in self.types if type_ not in self.new_types)
+
     @overload
     def predict(self, texts: str) -> list[dict[str, Any]]: ...  # type: ignore[overload-overlap]
     @overload

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from retainer.commands.output import say_json, say_table, score_table, tell
 from retainer.corpora import read
+
+if TYPE_CHECKING:
+    from retainer.version import Version
 
 
 def evaluate(model: str, data: str, /, *, all: bool = False, json: bool = False, device: str = "auto") -> None:
@@ -24,7 +29,16 @@ def evaluate(model: str, data: str, /, *, all: bool = False, json: bool = False,
         told = "count as missed" if all else "are left out (--all counts them as missed)"
         tell(f"types the model does not know {told}: {', '.join(unknown)}")
     scores = version.evaluate(corpus, all=all)
+    means = {"old_macro": scores.macro_of(version.old_types), "new_macro": scores.macro_of(version.new_types)}
     if json:
-        say_json({"model": model, "data": data, "unknown_types": unknown, **scores.as_dict()})
+        say_json({"model": model, "data": data, "unknown_types": unknown, **scores.as_dict(), **means})
     else:
-        say_table(score_table(scores, f"{model} on {data}"))
+        say_table(score_table(scores, f"{model} on {data}", _rows(version, means)))
+
+
+def _rows(version: Version, means: dict[str, float | None]) -> dict[str, float]:
+    """Name the two means that tell a version from a model: what was kept and what was gained."""
+    if not (version.new_types and version.old_types):
+        return {}
+    named = {"keep (old types)": means["old_macro"], "gain (new types)": means["new_macro"]}
+    return {name: value for name, value in named.items() if value is not None}

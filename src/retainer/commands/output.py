@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ def say_table(table: Table) -> None:
     Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 
-def score_table(scores: Scores, title: str) -> Table:
-    """Lay scores out as a table, one row per type."""
+def score_table(scores: Scores, title: str, more: Mapping[str, float]) -> Table:
+    """Lay scores out as a table: a row per type, then the means, then any ``more`` means."""
     from rich.box import SIMPLE
     from rich.table import Table
 
@@ -49,6 +50,6 @@ def score_table(scores: Scores, title: str) -> Table:
         numbers = (f"{one.precision:.2f}", f"{one.recall:.2f}", f"{one.f1:.2f}", str(one.support))
         table.add_row(type_, *numbers)
     table.add_section()
-    for name, value in (("micro", scores.micro), ("macro", scores.macro)):
+    for name, value in {"micro": scores.micro, "macro": scores.macro, **more}.items():
         table.add_row(name, "", "", f"{value:.2f}", "")
     return table
