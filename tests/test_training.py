@@ -14,7 +14,7 @@ from retainer.methods import METHODS, Finetune
 from retainer.predict import observe, tag
 from retainer.progress import Silence
 from retainer.recipe import RECIPES, Recipe
-from retainer.spans import Sentence
+from retainer.spans import Sentence, Span
 from retainer.tasks import hide
 from retainer.training import Diverged, Training
 from retainer.version import load
@@ -112,8 +112,6 @@ class TestLearning:
 
     def test_long_texts_are_learned_whole(self, first, quick):
         words = tuple("play songs by prince in boston and then".split() * 60)
-        from retainer.spans import Span
-
         spans = tuple(Span(8 * i + 5, 8 * i + 6, "city") for i in range(60))
         corpus = replace(generate(12, seed=1, types=["city"]), sentences=(Sentence(words, spans),) * 12)
         lesson = prepare(first.tagger, corpus, None, ["city"], METHODS["rdp"], quick)
@@ -232,6 +230,13 @@ class TestSelection:
         assert hold_out(corpus, 0.1, seed=3)[1] == dev != hold_out(corpus, 0.1, seed=4)[1]
         assert sorted(map(repr, [*train, *dev])) == sorted(map(repr, corpus))
         assert hold_out(generate(50, seed=1), 0.1, seed=3)[1] is None, "five sentences tell nothing"
+
+    def test_hold_out_leaves_every_type_something_to_learn_from(self):
+        plain = [sentence.with_spans(()) for sentence in generate(300, seed=1)]
+        single = replace(generate(1, seed=1), sentences=(Sentence(("a",), (Span(0, 1, "x"),)), *plain))
+        for seed in range(30):
+            train, dev = hold_out(single, 0.1, seed)
+            assert train.counts["x"] == 1 and dev is None
 
 
 class TestSchedule:

@@ -92,10 +92,14 @@ def _dev_set(
 
 
 def hold_out(corpus: Corpus, share: float, seed: int) -> tuple[Corpus, Corpus | None]:
-    """Set a seeded share of the sentences aside to select on; too few to tell anything and all are kept."""
+    """Set a seeded share of the sentences aside to select on.
+
+    Where they would be too few to tell anything, or would take a type's last entities along, all are kept.
+    """
     count = round(len(corpus) * share)
     if count < 10:
         return corpus, None
     chosen = set(random.Random(seed).sample(range(len(corpus)), count))
     parts = [tuple(s for i, s in enumerate(corpus) if (i in chosen) is aside) for aside in (False, True)]
-    return replace(corpus, sentences=parts[0]), replace(corpus, sentences=parts[1])
+    train, dev = (replace(corpus, sentences=part) for part in parts)
+    return (train, dev) if dev.counts and train.types == corpus.types else (corpus, None)

@@ -9,12 +9,11 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Collection, Sequence
-from difflib import get_close_matches
 from itertools import permutations
 
 from retainer.corpora import phrases
 from retainer.corpora.corpus import Corpus
-from retainer.errors import InputError
+from retainer.errors import InputError, nearest
 from retainer.spans import Sentence, Span
 
 TYPES: tuple[str, ...] = tuple(phrases.TYPES)
@@ -51,9 +50,8 @@ def _chosen(types: Collection[str] | None) -> tuple[str, ...]:
     wanted = TYPES if types is None else types
     for type_ in wanted:
         if type_ not in TYPES:
-            near = get_close_matches(type_, TYPES, n=1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
-            raise InputError(f"unknown generated type {type_!r}; {hint}The types are {', '.join(TYPES)}.")
+            known = ", ".join(TYPES)
+            raise InputError(f"there is no generated type {type_!r}{nearest(type_, TYPES)}; known are {known}")
     return tuple(type_ for type_ in TYPES if type_ in wanted)
 
 
