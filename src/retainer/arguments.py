@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from argparse import ArgumentError
+from argparse import ArgumentError, HelpFormatter
 from collections.abc import Callable, Sequence
 from typing import Any, get_type_hints
 
@@ -45,7 +45,13 @@ def build(verb: str, command: Command) -> ArgumentParser:
     """Return the parser of one verb."""
     docs = parse_docstring(command.__doc__ or "")
     about = {param.arg_name: param.description or "" for param in docs.params}
-    parser = ArgumentParser(prog=f"retainer {verb}", description=docs.short_description, exit_on_error=False)
+    parser = ArgumentParser(
+        prog=f"retainer {verb}",
+        description=docs.short_description,
+        epilog=docs.long_description,
+        formatter_class=HelpFormatter,
+        exit_on_error=False,
+    )
     hints = get_type_hints(command)
     for parameter in inspect.signature(command).parameters.values():
         _add(parser, parameter, hints[parameter.name], about.get(parameter.name, ""))
@@ -55,6 +61,8 @@ def build(verb: str, command: Command) -> ArgumentParser:
 
 def _add(parser: ArgumentParser, parameter: inspect.Parameter, hint: Any, about: str) -> None:
     needed = parameter.default is parameter.empty
+    if not needed and str(parameter.default) not in ("None", "False", "()", "{}"):
+        about += f" (default: {parameter.default})"
     default: dict[str, Any] = {} if needed else {"default": parameter.default}
     if parameter.kind is parameter.POSITIONAL_ONLY:
         optional: dict[str, Any] = {} if needed else {"nargs": "?", **default}

@@ -35,15 +35,18 @@ def learn(
 ) -> None:
     """Teach a model new entity types from data in which only they are annotated, and keep what it knew.
 
+    The new version is a plain Hugging Face folder. A run that was killed goes on at its last kept epoch when the same
+    command is given again (its state lies in OUT.partial meanwhile).
+
     :param data: annotated file (CoNLL columns or JSON lines; the format is told from the content)
     :param from_: the model to teach: builtin, a folder, or a hub name; a bare encoder learns its first types
     :param out: folder for the new version; must not exist
     :param types: which types of DATA to learn; the others count as O (default: all)
-    :param method: how to keep the old types, see docs/methods.md
+    :param method: how to keep the old types: rdp, rdp_paper, extend_ner, self_training, finetune or joint
     :param set: any field of the method or the recipe, such as --set.temperature 0.5 --set.lr 5e-5
     :param dev: annotated file to choose the epoch on (default: a tenth of DATA is set aside)
     :param recipe: retainer (AdamW) or paper (SGD, as published)
-    :param epochs: passes over DATA
+    :param epochs: passes over DATA (default: the recipe's, 10)
     :param seed: fixes everything that is random
     :param device: auto, cpu or cuda
     :param json: print one JSON document
