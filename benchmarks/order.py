@@ -20,7 +20,6 @@ from retainer.corpora import Corpus, read
 from retainer.methods import Method
 from retainer.methods import method as find_method
 from retainer.recipe import RECIPES
-from retainer.runtime import settle_threads
 from retainer.tasks import hide, plan
 
 
@@ -81,7 +80,6 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out")
     options = parser.parse_args()
-    settle_threads()
     cells = [(method, int(seed), options) for method in options.methods.split(",") for seed in options.seeds.split(",")]
     results: list[dict[str, Any]] = []
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:

@@ -8,17 +8,13 @@ import sys
 import time
 import warnings
 
-from retainer.runtime import settle_threads
+from retainer.corpora.generated import generate  # isort: skip (retainer settles the threads before torch starts any)
+import torch
 
-settle_threads()
-
-import torch  # noqa: E402 (threads first)
-
-from retainer.corpora.generated import generate  # noqa: E402
-from retainer.learning import learn  # noqa: E402
-from retainer.recipe import Recipe  # noqa: E402
-from retainer.runtime import pick_device, versions  # noqa: E402
-from retainer.tasks import hide  # noqa: E402
+from retainer.learning import learn
+from retainer.recipe import Recipe
+from retainer.runtime import pick_device, versions
+from retainer.tasks import hide
 
 device = pick_device(sys.argv[1] if len(sys.argv) > 1 else "auto")
 types = ["artist", "city"]

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from retainer.about import __version__
+from retainer.runtime import settle_threads
 
 if TYPE_CHECKING:
     from retainer.corpora import Corpus, read, write
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from retainer.recipe import RECIPES, Recipe
     from retainer.spans import Sentence, Span
     from retainer.version import Version, load
+
+settle_threads()  # before anybody imports torch
 
 _PLACES = {
     "retainer.corpora": ("Corpus", "read", "write"),

@@ -11,7 +11,6 @@ from importlib import import_module
 from retainer.about import __version__
 from retainer.arguments import call, parse
 from retainer.errors import InputError
-from retainer.runtime import settle_threads
 
 VERBS = {
     "demo": "see forgetting happen, and not happen, in a few minutes",
@@ -36,7 +35,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _say(f"retainer {__version__}")
     if verb not in VERBS:
         return _complain(f"there is no verb {verb!r}; known are {', '.join(VERBS)}", WRONG_INPUT)
-    settle_threads()
     return _guarded(verb, arguments[1:])
 
 
