@@ -125,6 +125,7 @@ class TestLearn:
         refused("learn", "artist.conll", "--from", "v1", "--out", "v2", says=["is new to the model", "artist"])
         refused(*learn, "--types", "movie", says=["no entity of type 'movie'", "city"])
         refused(*learn[:-1], "v1", says="v1 exists already")
+        refused(*learn[:-1], "city.jsonl/v2", says="not a folder you may write to")
         refused(*learn, "--method", "rpd", says="did you mean 'rdp'")
         refused(*learn, "--set.temprature", 2, says="did you mean 'temperature'")
         refused(*learn, "--set.batch", "big", says="batch")

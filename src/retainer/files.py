@@ -13,10 +13,13 @@ from retainer.errors import InputError
 
 
 def require_free(path: str | Path) -> Path:
-    """Refuse to write where something already is."""
+    """Refuse to write where something already is, or where nothing can be; asked before any work is done."""
     path = Path(path)
-    if path.exists():
+    if os.path.lexists(path):
         raise InputError(f"{path} exists already; nothing was written, choose another place or remove it first")
+    above = next(parent for parent in path.absolute().parents if parent.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise InputError(f"{path} cannot be written: {above} is not a folder you may write to")
     return path
 
 
@@ -40,8 +43,11 @@ def write_text(path: Path, text: str) -> None:
 def new_folder(path: str | Path) -> Iterator[Path]:
     """Give a scratch folder that becomes ``path`` if all goes well and vanishes otherwise."""
     path = require_free(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from None
     try:
         yield scratch
         for file in scratch.rglob("*"):
