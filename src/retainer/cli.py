@@ -49,7 +49,7 @@ def _guarded(verb: str, arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except KeyboardInterrupt:
-        return _complain("interrupted", INTERRUPTED)
+        return _complain("interrupted; a learn goes on at its last kept epoch when called again", INTERRUPTED)
     except Exception as error:
         if os.environ.get("RETAINER_DEBUG"):
             traceback.print_exc()

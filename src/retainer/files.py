@@ -51,6 +51,7 @@ def new_folder(path: str | Path) -> Iterator[Path]:
     try:
         yield scratch
         for file in scratch.rglob("*"):
+            os.chmod(file, 0o755 if file.is_dir() else 0o644)  # safetensors writes for its owner only
             sync(file)
         os.chmod(scratch, 0o755)
         require_free(path)  # somebody else may have been faster

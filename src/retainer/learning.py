@@ -187,7 +187,7 @@ def _lineage(job: _Job, training: Training) -> Lineage:
         task=len(tasks) + 1,
         tasks=(*tasks, job.new),
         scores={
-            "dev": training.facts["best"],
+            "dev": training.facts["best"] or (0.0 if training.lesson.dev else None),
             "epoch": training.facts["best_epoch"] or training.facts["epoch"],
             "changed_by_growing": training.lesson.changed,
             "history": training.facts["history"],

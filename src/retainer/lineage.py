@@ -59,7 +59,9 @@ class Lineage:
             raise InputError(
                 f"{path} is damaged ({error}); restore it, or remove it to load the model without"
             ) from None
-        if not (folder / WEIGHTS).is_file() or sha256(folder / WEIGHTS) != lineage.weights:
+        if not (folder / WEIGHTS).is_file():
+            raise InputError(f"{folder} has lost its {WEIGHTS}; restore it, or learn the version again")
+        if sha256(folder / WEIGHTS) != lineage.weights:
             raise InputError(
                 f"{folder / WEIGHTS} is truncated or was changed after it was saved (its SHA-256 is not the one in "
                 f"{FILE}); restore it, or learn the version again"

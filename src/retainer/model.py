@@ -108,6 +108,7 @@ def load_tagger(spec: str, *, head: Kind = "linear", need_head: bool = False) ->
                 f"{spec} has no token-classification head, so it cannot tag yet; teach it first: "
                 f"retainer learn DATA --from {spec} --out DIR"
             )
+        _require_vocabulary(place, spec)
         tokenizer = AutoTokenizer.from_pretrained(source, add_prefix_space=True)
         _require_fast(tokenizer, spec)
         network = _network(source, bare, spec)
@@ -174,6 +175,13 @@ def _limit(config: Any, tokenizer: Any) -> int:
     if config.model_type in {"roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "longformer", "mpnet"}:
         positions -= (getattr(config, "pad_token_id", 1) or 0) + 1
     return int(min(positions, tokenizer.model_max_length, 8192))
+
+
+def _require_vocabulary(place: Path, spec: str) -> None:
+    """Refuse a folder without a tokenizer: transformers would make one up that knows no word."""
+    names = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
+    if place.is_dir() and not any(list(place.glob(name)) for name in names):
+        raise InputError(f"{spec} has no tokenizer (tokenizer.json), so its words cannot be read; restore it")
 
 
 def _require_fast(tokenizer: Any, spec: str) -> None:

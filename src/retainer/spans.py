@@ -226,6 +226,9 @@ class Labels:
 
     def grow(self, types: Iterable[str]) -> Labels:
         """Append labels for new types in this head's own style."""
+        types = list(types)
+        if bad := [type_ for type_ in types if type_ == OUTSIDE or type_ != type_.strip()]:
+            raise InputError(f"no type can be called {bad[0]!r}: O means no entity, and blanks at the edges get lost")
         names = [f"{letter}-{type_}" for type_ in types for letter in self.prefixes] if self.prefixes else list(types)
         return Labels((*self.names, *names))
 

@@ -44,6 +44,8 @@ class Training:
         """Train until the epochs are over or nothing gets better, and return the student of the chosen epoch."""
         if checkpoint is not None and (state := checkpoint.load(self.student.device)):
             self._resume(state)
+        elif checkpoint is not None and checkpoint.file.exists():
+            self.watch.note("an unfinished run with other settings, or a damaged one, is replaced")
         while self.facts["epoch"] < self.recipe.epochs and not self._stale():
             good = _clone(self.student.state_dict())
             try:

@@ -55,7 +55,7 @@ class Version:
         """
         if isinstance(texts, str):
             return self.predict([texts])[0]
-        sentences = [Sentence.from_text(text) for text in texts]
+        sentences = [Sentence.from_text(_whole(text)) for text in texts]
         chunks = (sentences[at : at + CHUNK] for at in range(0, len(sentences), CHUNK))
         return [found for chunk in chunks for found in entities(self.tagger, chunk)]
 
@@ -86,6 +86,15 @@ class Version:
             sealed = self.lineage.save(scratch)
         self.lineage = sealed
         return Path(folder)
+
+
+def _whole(text: str) -> str:
+    """Refuse what only looks like text: bytes that were no UTF-8 leave halves of characters behind."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"the text {text[:40]!a} is no valid Unicode; was it read as UTF-8?") from None
+    return text
 
 
 def load(spec: str | Path, *, device: str = "auto", head: Kind = "linear", need_head: bool = False) -> Version:

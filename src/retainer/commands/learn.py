@@ -94,10 +94,13 @@ def _summary(version: Version, out: str, seconds: float) -> str:
     old = [type_ for task in record.tasks[:-1] for type_ in task]
     lines = [
         f"learned   {', '.join(record.tasks[-1])}",
-        f"kept      {', '.join(old) or '(nothing yet: this is a first version)'}",
+        f"before    {', '.join(old) or '(nothing: this is a first version)'}",
         f"method    {record.method}, epoch {record.scores['epoch']} of {record.recipe['epochs']}, {seconds:.0f} s",
         f"version   {out}",
     ]
-    if record.scores["dev"] is not None:
-        lines.insert(3, f"dev F1    {record.scores['dev']:.2f} on the new types, unless selected otherwise")
+    measured = {"new": "the new types", "all": "all types", "last": ""}[record.recipe["select"]]
+    if record.scores["dev"] is None:
+        lines.insert(3, "dev F1    not measured: too little data to set some aside, so the last epoch was kept")
+    else:
+        lines.insert(3, f"dev F1    {record.scores['dev']:.2f} on {measured}")
     return "\n".join([*lines, "", f"Try it:   retainer predict {Path(out)} 'some text'"])

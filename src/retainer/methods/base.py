@@ -5,8 +5,11 @@ Nothing here imports torch at run time, so a list of methods costs nothing; tens
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from retainer.errors import InputError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -64,6 +67,16 @@ class Method:
     """Whether the old version's scores on the slice are wanted."""
     joint: ClassVar[bool] = False
     """Whether the method starts from the encoder and sees all data so far: the upper bound, not a contender."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers no loss can have: weights below zero, temperatures that are not above it."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if field.type == "float" and not (number and isfinite(value) and value >= 0):
+                raise InputError(f"field {field.name} must be a number, 0 or more, not {value!r}")
+            if field.name.endswith("temperature") and value == 0:
+                raise InputError(f"field {field.name} must be above 0")
 
     def begin(self, slice_: Tokens, teacher: Outputs) -> Any:
         """Look at the whole slice once per task, and return what ``targets`` should remember."""
