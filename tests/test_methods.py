@@ -253,6 +253,16 @@ def test_methods_are_found_by_name_and_fields_are_checked():
         method("rdp", {"pseudo": "magic"})
 
 
+@pytest.mark.parametrize("change", [{"temperature": 0.0}, {"temperature": -1.0}, {"relation_weight": -5.0}])
+def test_senseless_numbers_are_refused(change):
+    with pytest.raises(InputError, match=next(iter(change))):
+        RDP(**change)
+    with pytest.raises(InputError, match="must be a number"):
+        RDP(temperature="warm")
+    with pytest.raises(InputError, match="must be a number"):
+        RDP(distil_weight=float("nan"))
+
+
 def test_a_method_is_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         RDP().temperature = 3

@@ -113,6 +113,11 @@ class TestRefused:
         save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
         refuses(folder, "incomplete", "classifier.weight")
 
+    def test_a_lost_tokenizer(self, checkpoint, tmp_path):
+        folder = shutil.copytree(checkpoint(*BIO), tmp_path / "mute")
+        (folder / "tokenizer.json").unlink()
+        refuses(folder, "no tokenizer")
+
     def test_no_model_at_all(self, tmp_path):
         refuses(tmp_path, "without config.json")
         refuses(tmp_path / "nowhere", "nowhere", "neither 'builtin', a folder")

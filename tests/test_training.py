@@ -385,6 +385,12 @@ class TestWrongData:
         with pytest.raises(InputError, match="no entity of type 'movie'"):
             learn(city, first, types=["movie"], recipe=quick, device="cpu")
 
+    @pytest.mark.parametrize("name", ["O", " city"])
+    def test_a_name_no_type_can_have(self, first, city, quick, name):
+        renamed = [s.with_spans(Span(x.start, x.end, name) for x in s.spans) for s in city]
+        with pytest.raises(InputError, match="no type can be called"):
+            learn(replace(city, sentences=tuple(renamed)), first, recipe=quick, device="cpu")
+
     def test_nothing_annotated(self, first, city, quick):
         with pytest.raises(InputError, match="no annotated entity"):
             learn(hide(city, []), first, recipe=quick, device="cpu")

@@ -86,6 +86,11 @@ def test_the_folder_holds_what_it_should(grown, tmp_path):
     assert "play" not in json.dumps(record["data"]), "no text in the record"
 
 
+def test_everybody_may_read_a_saved_version(grown, tmp_path):
+    for path in grown.save(tmp_path / "v").rglob("*"):
+        assert path.stat().st_mode & 0o444 == 0o444
+
+
 def test_a_third_task_starts_from_the_saved_second(grown, tmp_path):
     movie = generate(60, seed=8, types=["movie"])
     start = load(grown.save(tmp_path / "v"), device="cpu")
@@ -111,6 +116,16 @@ class TestRefused:
         file.write_bytes(file.read_bytes()[:-100])
         with pytest.raises(InputError, match="truncated or was changed"):
             load(folder)
+
+    def test_lost_weights(self, first, tmp_path):
+        folder = first.save(tmp_path / "v")
+        (folder / "model.safetensors").unlink()
+        with pytest.raises(InputError, match=r"has lost its model\.safetensors"):
+            load(folder)
+
+    def test_half_a_character(self, first):
+        with pytest.raises(InputError, match="no valid Unicode"):
+            first.predict(["fine", "to paris \ud800"])
 
     def test_a_broken_record(self, first, tmp_path):
         folder = first.save(tmp_path / "v")
