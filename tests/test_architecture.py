@@ -11,7 +11,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "retainer"
 
 ORDER = """
 about errors files words spans corpora tasks checks outputs methods recipe runtime builtin encode heads model metrics
-predict lineage version progress lesson checkpoint training learning sequence report commands arguments cli
+predict lineage version progress lesson vocabulary precision descent capture checkpoint training
+learning sequence report commands arguments cli
 """.split()
 """A module imports only from modules named before it (a package counts as one)."""
 

@@ -96,15 +96,17 @@ def test_batches_are_gathered_and_padded(any_encoder):
         assert (batch.words[row, length:] == -1).all()
 
 
+@pytest.mark.parametrize("few_shapes", [False, True])
 @pytest.mark.parametrize("size", [1, 7, 16, 1000])
-def test_an_epoch_has_every_window_once(any_encoder, size):
+def test_an_epoch_has_every_window_once(any_encoder, size, few_shapes):
     encoded = any_encoder(generate(101, seed=4).sentences)
-    batches = encoded.shuffled(size, seed=1)
+    batches = encoded.shuffled(size, seed=1, few_shapes=few_shapes)
     assert sorted(int(w) for part, _ in batches for w in part) == list(range(len(encoded.lengths)))
     assert sum(len(part) < size for part, _ in batches) <= 1
     assert len(batches) == -(-len(encoded.lengths) // size)
     for part, length in batches:
-        assert length in BUCKETS and encoded.lengths[part.numpy()].max() <= length
+        longest = encoded.lengths[part.numpy()].max()
+        assert length == (bucket(longest) if few_shapes else longest)
 
 
 def test_order_is_fixed_by_the_seed(any_encoder):

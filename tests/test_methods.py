@@ -13,7 +13,7 @@ from retainer.outputs import Outputs
 from retainer.recipe import RECIPE_FIELDS
 
 OLD, NEW, WIDTH = 5, 4, 6
-CLOCK = Clock(0, 1, 0, 1)
+CLOCK = Clock(torch.zeros(1).long(), 1, torch.zeros(1).long(), 1)
 NOT_JOINT = [name for name, one in METHODS.items() if not one.joint]
 
 

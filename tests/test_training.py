@@ -6,6 +6,7 @@ import torch
 from torch.nn import functional as F
 
 from retainer.corpora.generated import generate
+from retainer.descent import Descent
 from retainer.encode import Encoder
 from retainer.errors import InputError
 from retainer.learning import learn
@@ -16,7 +17,7 @@ from retainer.progress import Silence
 from retainer.recipe import RECIPES, Recipe
 from retainer.spans import Sentence, Span
 from retainer.tasks import hide
-from retainer.training import Diverged, Training
+from retainer.training import Diverged
 from retainer.version import load
 
 
@@ -26,6 +27,12 @@ def weights(version):
 
 def same(one, other):
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def one_step(lesson, recipe):
+    descent = Descent(lesson, lesson.slice, recipe)
+    descent.begin(0)
+    descent(*lesson.slice.shuffled(recipe.batch, 0)[0])
 
 
 class Record(Silence):
@@ -133,8 +140,7 @@ class TestGrowing:
     def test_frozen_parts_get_no_gradient(self, first, city, quick):
         recipe = replace(quick, freeze_old_rows=True, freeze_embeddings=True)
         lesson = prepare(first.tagger, city, None, ["city"], METHODS["rdp"], recipe)
-        training = Training(lesson, recipe, 0, Silence())
-        training._epoch()
+        one_step(lesson, recipe)
         student = lesson.student
         assert student.head.old.weight.grad is None and student.head.old.bias.grad is None
         assert student.network.get_input_embeddings().weight.grad is None
@@ -175,8 +181,7 @@ class TestExactness:
     def test_padded_positions_get_no_gradient(self, first, city, quick):
         lesson = prepare(first.tagger, city, None, ["city"], METHODS["rdp"], quick)
         pad = lesson.slice.pad
-        training = Training(lesson, quick, 0, Silence())
-        training._epoch()
+        one_step(lesson, quick)
         assert (lesson.student.network.get_input_embeddings().weight.grad[pad] == 0).all()
 
 
@@ -260,12 +265,12 @@ class TestSchedule:
         @dataclass(frozen=True)
         class Listener(Finetune):
             def targets(self, tokens, memory, clock):
-                ticks.append(clock)
+                ticks.append((int(clock.epoch), int(clock.step), clock.epochs, clock.steps))
                 return tokens
 
         learn(city, first, method=Listener(), recipe=replace(quick, epochs=3), device="cpu")
-        assert [clock.step for clock in ticks] == list(range(ticks[0].steps))
-        assert sorted({clock.epoch for clock in ticks}) == [0, 1, 2]
+        steps = ticks[0][3]
+        assert ticks == [(step * 3 // steps, step, 3, steps) for step in range(steps)]
 
     @pytest.mark.parametrize(
         "change", [{"epochs": 0}, {"batch": 0}, {"lr": 0.0}, {"warmup": 1.0}, {"holdout": -0.1}, {"clip": -1.0}]
@@ -409,8 +414,6 @@ class TestWrongData:
 def test_cross_entropy_of_the_loop_is_that_of_torch(first, city, quick):
     """The loop gathers, flattens and masks; the plain way is a padded batch and torch's own loss."""
     lesson = prepare(first.tagger, city, None, ["city"], METHODS["finetune"], quick)
-    training = Training(lesson, quick, 0, Silence())
-    lesson.student.eval()
     windows, length = lesson.slice.shuffled(16, 0)[0]
     batch = lesson.slice.batch(windows, length)
     labels = torch.full_like(batch.words, -100)
@@ -418,8 +421,6 @@ def test_cross_entropy_of_the_loop_is_that_of_torch(first, city, quick):
         labels[row, column] = lesson.tokens.labels[batch.words[row, column]]
     with torch.no_grad():
         plain = F.cross_entropy(lesson.student(batch).flatten(0, 1), labels.flatten())
-    from retainer.methods import Clock
-
-    assert float(training._step(windows, length, Clock(0, 1, 0, 10))["ce"].detach()) == pytest.approx(
-        float(plain), rel=1e-5
-    )
+    descent = Descent(lesson, lesson.slice, replace(quick, precision="full"))
+    descent(windows, length)  # in evaluation mode, for nobody began an epoch
+    assert float(descent.log[0, 0]) == pytest.approx(float(plain), rel=1e-5)

@@ -13,7 +13,7 @@ from torch import Tensor
 from retainer.spans import Sentence
 
 BUCKETS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
-"""Padded lengths. Few shapes mean little padding and, on a GPU, few kernels to prepare."""
+"""Lengths of training batches: little padding, and few shapes to record on a GPU."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,11 @@ class Encoded:
         place = place.clamp(max=len(self.ids) - 1)
         return Batch(self.ids[place].masked_fill(~mask, self.pad), mask, self.words[place].masked_fill(~mask, -1))
 
-    def shuffled(self, size: int, seed: int) -> list[tuple[Tensor, int]]:
+    def shuffled(self, size: int, seed: int, *, few_shapes: bool = False) -> list[tuple[Tensor, int]]:
         """Return an epoch of training batches: windows of similar length together, in an order fixed by the seed.
 
-        What does not fill a batch of its own length moves up to the next, so only the last batch may be short.
+        What does not fill a batch of its own length moves up to the next, so only one batch may be small. A batch is
+        as long as its longest window, or with ``few_shapes`` as one of BUCKETS: for steps that are recorded by shape.
         """
         rng = np.random.default_rng(seed)
         order = rng.permutation(len(self.lengths))
@@ -76,16 +77,18 @@ class Encoded:
             waiting = waiting[full:]
         if len(waiting):
             batches.append((waiting, int(bucket(self.lengths[waiting]).max())))
+        if not few_shapes:
+            batches = [(windows, int(self.lengths[windows].max())) for windows, _ in batches]
         return self._on_device([batches[i] for i in rng.permutation(len(batches))])
 
     def longest_first(self, budget: int) -> list[tuple[Tensor, int]]:
         """Return all windows once, longest first, at most ``budget`` pieces a batch: for passes that only look."""
         order = np.argsort(-self.lengths, kind="stable")
-        padded = bucket(self.lengths[order])
         batches, at = [], 0
         while at < len(order):
-            count = max(1, budget // int(padded[at]))
-            batches.append((order[at : at + count], int(padded[at])))
+            longest = int(self.lengths[order[at]])
+            count = max(1, budget // longest)
+            batches.append((order[at : at + count], longest))
             at += count
         return self._on_device(batches)
 

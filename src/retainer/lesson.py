@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,9 +14,10 @@ from torch import Tensor
 from retainer.corpora import Corpus
 from retainer.encode import Encoded, Encoder
 from retainer.methods import Finetune, Method, Tokens
+from retainer.metrics import Spans, gold_spans, predicted_spans, score
 from retainer.model import Tagger
 from retainer.outputs import Outputs
-from retainer.predict import observe
+from retainer.predict import observe, tag
 from retainer.recipe import Recipe
 from retainer.spans import Labels, Sentence
 
@@ -25,9 +26,19 @@ from retainer.spans import Labels, Sentence
 class DevSet:
     """Sentences to select an epoch on, and the types that count there."""
 
-    sentences: Sequence[Sentence]
     encoded: Encoded
+    gold: Spans
     types: tuple[str, ...]
+
+    def score(self, tagger: Tagger) -> float:
+        """Return the micro F1 of a tagger on the types that count."""
+        tagged = tag(tagger, self.encoded)
+        found = predicted_spans(tagged.ids, tagger.labels, tagged.sentence_starts, self.types)
+        return score(self.gold, found, self.types).micro
+
+    def renumbered(self, renumber: Callable[[Encoded], Encoded]) -> DevSet:
+        """Return the same set with other numbers for its pieces."""
+        return replace(self, encoded=renumber(self.encoded))
 
 
 @dataclass(frozen=True)
@@ -45,6 +56,11 @@ class Lesson:
     """Whether this is a first task, with nothing to forget."""
     changed: int
     """Words whose prediction changed by growing the head alone: 0, and measured every time."""
+
+    @property
+    def encoded(self) -> list[Encoded]:
+        """All texts of the task."""
+        return [self.slice] if self.dev is None else [self.slice, self.dev.encoded]
 
 
 def prepare(
@@ -68,7 +84,7 @@ def prepare(
         method=used,
         slice=encoded,
         tokens=tokens,
-        teacher=Outputs(seen.logits, seen.hidden[:0]),
+        teacher=Outputs(seen.logits, seen.hidden.new_empty(0)),  # a view would keep all vectors in memory
         memory=memory,
         dev=_dev_set(dev, encoder, teacher, new, recipe),
         base=base,
@@ -88,7 +104,8 @@ def _dev_set(
     if dev is None or recipe.select == "last":
         return None
     types = (*teacher.labels.types, *new) if recipe.select == "all" else tuple(new)
-    return DevSet(dev.sentences, encoder(dev.sentences, teacher.device), types)
+    encoded = encoder(dev.sentences, teacher.device)
+    return DevSet(encoded, gold_spans(dev.sentences, encoded.sentence_starts, types), types)
 
 
 def hold_out(corpus: Corpus, share: float, seed: int) -> tuple[Corpus, Corpus | None]:

@@ -15,7 +15,7 @@ from retainer.model import Tagger
 from retainer.outputs import Outputs
 from retainer.spans import Sentence
 
-BUDGET = {"cpu": 2048, "cuda": 65536}
+BUDGET = {"cpu": 1024, "cuda": 65536}
 """Pieces per batch when nothing is learned: a batch that fits the cache of a CPU, one that fills a GPU."""
 
 

@@ -54,6 +54,10 @@ class Recipe:
     """Share of the data set aside to select on when no dev set is given; 0 keeps the last epoch."""
     window: int = 0
     """Cut texts into windows of this many pieces; 0 is the encoder's own limit."""
+    precision: Literal["auto", "full"] = "auto"
+    """Compute in bfloat16 where the device does so itself (weights and losses are kept in full), or never."""
+    capture: bool = True
+    """On a GPU, record a step once per shape and replay it: the same kernels without waiting for Python."""
 
     def __post_init__(self) -> None:
         """Refuse numbers with which nothing can be learned."""

@@ -51,11 +51,15 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Clock:
-    """Where training stands: for methods whose targets change over time."""
+    """Where training stands: for methods whose targets change over time.
 
-    epoch: int
+    ``epoch`` and ``step`` are tensors of one number on the device: a recorded step is replayed, and would go on
+    seeing the number it was recorded with.
+    """
+
+    epoch: Tensor
     epochs: int
-    step: int
+    step: Tensor
     steps: int
 
 

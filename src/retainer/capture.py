@@ -1,0 +1,56 @@
+"""Steps recorded as CUDA graphs: the kernels of a step follow each other without waiting for Python.
+
+A small batch keeps a GPU busy for a microsecond or two per kernel, and Python needs ten to launch one. A recorded step
+is launched whole. The arithmetic is the same, kernel by kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+Step = Callable[[Tensor, int], None]
+
+
+class Captured:
+    """A step that runs plainly the first time a shape comes, is recorded the second time, and replayed from then on.
+
+    Batches of another size than ``size`` (the last of an epoch) always run plainly. An encoder that cannot be recorded,
+    because it asks the device for numbers on its way, goes on plainly: ``failure`` says why.
+    """
+
+    failure = ""
+
+    def __init__(self, step: Step, size: int, device: torch.device) -> None:
+        self.step = step
+        self.windows = torch.zeros(size, dtype=torch.long, device=device)
+        self.seen: set[int] = set()
+        self.graphs: dict[int, torch.cuda.CUDAGraph] = {}
+
+    def __call__(self, windows: Tensor, length: int) -> None:
+        """Make one step."""
+        if len(windows) == len(self.windows) and self._recorded(length):
+            self.windows.copy_(windows)
+            self.graphs[length].replay()
+        else:
+            self.step(windows, length)
+
+    def _recorded(self, length: int) -> bool:
+        """Record a shape when it comes the second time; the first, plain step made everything that must last."""
+        if length in self.seen and length not in self.graphs and not self.failure:
+            self._record(length)
+        self.seen.add(length)
+        return length in self.graphs
+
+    def _record(self, length: int) -> None:
+        """Record a step without running it; all recordings share their memory, for only one runs at a time."""
+        graph = torch.cuda.CUDAGraph()
+        pool = next((other.pool() for other in self.graphs.values()), None)
+        try:
+            with torch.cuda.graph(graph, pool=pool):
+                self.step(self.windows, length)
+            self.graphs[length] = graph
+        except RuntimeError as error:
+            self.failure = str(error).splitlines()[0]

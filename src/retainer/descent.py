@@ -1,0 +1,113 @@
+"""One step of training, as work for the device alone.
+
+A step reads everything that changes from step to step out of tensors and never asks the device for a number. So it
+can be recorded once for every shape of a batch and played again (``capture``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from retainer.encode import Encoded
+from retainer.lesson import Lesson
+from retainer.methods import IGNORE, Clock, Tokens
+from retainer.model import Tagger
+from retainer.outputs import Outputs
+from retainer.precision import Full, Half, has_bfloat16
+from retainer.recipe import Recipe
+
+
+class Descent:
+    """Forward, losses, backward, update. ``log`` holds the terms of every step of the epoch, in the order of names."""
+
+    names: tuple[str, ...] = ()
+    log: Tensor
+
+    def __init__(self, lesson: Lesson, slice_: Encoded, recipe: Recipe) -> None:
+        self.lesson, self.slice, self.recipe = lesson, slice_, recipe
+        student, device = lesson.student, lesson.student.device
+        _freeze(student, recipe, lesson.base)
+        half = recipe.precision == "auto" and has_bfloat16(device)
+        self.arithmetic = Half(student) if half else Full(student)
+        self.optimizer = _optimizer(student, recipe)
+        self.steps = -(-len(slice_.lengths) // recipe.batch)
+        self.rates = _rates(recipe, self.steps, self.optimizer, lesson.base).to(device)
+        self.rate = self.rates[0].clone()
+        self.step = torch.zeros(1, dtype=torch.long, device=device)
+
+    def begin(self, epoch: int) -> None:
+        """Get ready for the first step of an epoch."""
+        self.step.fill_(epoch * self.steps)
+        self.arithmetic.tagger.train()
+        self.arithmetic.refresh()
+
+    def __call__(self, windows: Tensor, length: int) -> None:
+        """Make one step; nothing in here waits for the device."""
+        self.arithmetic.clear()
+        terms = self._terms(windows, length)
+        values = torch.stack(list(terms.values()))
+        values.sum().backward()  # type: ignore[no-untyped-call]
+        self.arithmetic.collect()
+        self._update()
+        self.arithmetic.refresh()
+        self._note(terms, values.detach())
+        self.step += 1
+
+    def _terms(self, windows: Tensor, length: int) -> dict[str, Tensor]:
+        lesson, tagger = self.lesson, self.arithmetic.tagger
+        batch = self.slice.batch(windows, length)
+        rows = batch.words.flatten()
+        labels = lesson.tokens.labels[rows.clamp(min=0)].masked_fill(rows < 0, IGNORE)
+        given = Tokens(labels, rows, lesson.tokens.outside, lesson.tokens.old)
+        hidden = tagger.hidden(batch).flatten(0, 1)
+        student = Outputs(tagger.head(hidden), hidden)
+        clock = Clock(self.step // self.steps, self.recipe.epochs, self.step, self.recipe.epochs * self.steps)
+        with torch.no_grad():
+            targets = lesson.method.targets(given, lesson.memory, clock)
+        return lesson.method.losses(student, lesson.teacher.at(rows), given, targets)
+
+    def _update(self) -> None:
+        groups = self.optimizer.param_groups
+        self.rate.copy_(self.rates.index_select(0, self.step)[0])
+        for group, rate in zip(groups, self.rate.unbind(), strict=True):
+            group["lr"] = rate
+        if self.recipe.clip:
+            nn.utils.clip_grad_norm_((p for group in groups for p in group["params"]), self.recipe.clip)
+        self.optimizer.step()
+
+    def _note(self, terms: dict[str, Tensor], values: Tensor) -> None:
+        if not self.names:
+            self.names, self.log = tuple(terms), values.new_zeros(self.steps, len(values))
+        self.log.index_copy_(0, self.step % self.steps, values.unsqueeze(0))
+
+
+def _freeze(student: Tagger, recipe: Recipe, base: bool) -> None:
+    """Take what must not move out of training."""
+    if recipe.freeze_old_rows and not base:
+        student.head.old.requires_grad_(False)
+    if recipe.freeze_embeddings:
+        student.network.get_input_embeddings().requires_grad_(False)
+
+
+def _rates(recipe: Recipe, steps: int, optimizer: torch.optim.Optimizer, base: bool) -> Tensor:
+    """Return the learning rate of every step of the run and every group of the optimizer."""
+    total = recipe.epochs * steps
+    rates = torch.tensor([recipe.rate(step / total, step // steps, base=base) for step in range(total)])
+    return rates.unsqueeze(1) * torch.tensor([group["factor"] for group in optimizer.param_groups])
+
+
+def _optimizer(student: Tagger, recipe: Recipe) -> torch.optim.Optimizer:
+    """Return the optimizer; each group knows by ``factor`` how much faster than the encoder it learns."""
+    groups: list[dict[str, Any]] = []
+    for module, factor in ((student.body, 1.0), (student.head, recipe.head_factor)):
+        parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
+        matrices, vectors = [p for p in parameters if p.ndim > 1], [p for p in parameters if p.ndim <= 1]
+        spared = 0.0 if recipe.optimizer == "adamw" else recipe.weight_decay
+        groups.append({"params": matrices, "weight_decay": recipe.weight_decay, "factor": factor})
+        groups.append({"params": vectors, "weight_decay": spared, "factor": factor})
+    if recipe.optimizer == "sgd":
+        return torch.optim.SGD(groups, recipe.lr, recipe.momentum, fused=True)
+    return torch.optim.AdamW(groups, recipe.lr, fused=True, capturable=student.device.type == "cuda")
