@@ -18,13 +18,11 @@ class Captured:
     """A step that runs plainly the first time a shape comes, is recorded the second time, and replayed from then on.
 
     Batches of another size than ``size`` (the last of an epoch) always run plainly. An encoder that cannot be recorded,
-    because it asks the device for numbers on its way, goes on plainly: ``failure`` says why.
+    because it asks the device for numbers on its way, goes on plainly, and ``note`` is told why.
     """
 
-    failure = ""
-
-    def __init__(self, step: Step, size: int, device: torch.device) -> None:
-        self.step = step
+    def __init__(self, step: Step, size: int, device: torch.device, note: Callable[[str], None]) -> None:
+        self.step, self.note, self.possible = step, note, True
         self.windows = torch.zeros(size, dtype=torch.long, device=device)
         self.seen: set[int] = set()
         self.graphs: dict[int, torch.cuda.CUDAGraph] = {}
@@ -39,7 +37,7 @@ class Captured:
 
     def _recorded(self, length: int) -> bool:
         """Record a shape when it comes the second time; the first, plain step made everything that must last."""
-        if length in self.seen and length not in self.graphs and not self.failure:
+        if length in self.seen and length not in self.graphs and self.possible:
             self._record(length)
         self.seen.add(length)
         return length in self.graphs
@@ -53,4 +51,5 @@ class Captured:
                 self.step(self.windows, length)
             self.graphs[length] = graph
         except RuntimeError as error:
-            self.failure = str(error).splitlines()[0]
+            self.possible = False
+            self.note(f"steps run kernel by kernel, for this encoder cannot be recorded: {str(error).splitlines()[0]}")

@@ -59,7 +59,7 @@ class Training:
             self._resume(state, descent)
         elif checkpoint is not None and checkpoint.file.exists():
             self.watch.note("an unfinished run with other settings, or a damaged one, is replaced")
-        step = _step(descent, self.recipe, self.student.device)
+        step = self._step(descent)
         while self.facts["epoch"] < self.recipe.epochs and not self._stale():
             good = _clone(self.student.state_dict())
             try:
@@ -84,6 +84,12 @@ class Training:
         unpack_optimizer(descent.optimizer, state.optimizer)
         self.best, self.facts = state.best, state.facts
         self.watch.note(f"going on after epoch {self.facts['epoch']} of an unfinished run")
+
+    def _step(self, descent: Descent) -> Step:
+        """Return the step; recorded and replayed where that is faster."""
+        if self.recipe.capture and self.student.device.type == "cuda":
+            return Captured(descent, self.recipe.batch, self.student.device, self.watch.note)
+        return descent
 
     def _epoch(self, descent: Descent, step: Step) -> None:
         """Make one pass over the slice, then look at the dev set."""
@@ -128,11 +134,6 @@ class Training:
         """Find the usual length of a token vector, which folding a cosine head needs."""
         if self.student.head.kind == "cosine":
             self.student.head.norm.fill_(observe(self.student, self.slice, hidden=True).hidden.norm(dim=-1).mean())
-
-
-def _step(descent: Descent, recipe: Recipe, device: torch.device) -> Step:
-    """Return the step; recorded and replayed where that is faster."""
-    return Captured(descent, recipe.batch, device) if device.type == "cuda" and recipe.capture else descent
 
 
 def _clone(state: Tensors) -> Tensors:
