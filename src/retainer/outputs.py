@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,6 +16,11 @@ class Outputs:
 
     logits: Tensor
     hidden: Tensor
+
+    @cached_property
+    def log_p(self) -> Tensor:
+        """Log probabilities of all labels, computed once for all the terms that ask."""
+        return self.logits.log_softmax(dim=-1)
 
     def at(self, rows: Tensor) -> Outputs:
         """Return the outputs of some words; a row number below zero gives an arbitrary row nobody looks at."""

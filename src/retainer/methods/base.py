@@ -6,6 +6,7 @@ Nothing here imports torch at run time, so a list of methods costs nothing; tens
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -33,17 +34,17 @@ class Tokens:
     outside: int
     old: int
 
-    @property
+    @cached_property
     def labelled(self) -> Tensor:
         """Words, as opposed to padding and tails."""
         return self.labels != IGNORE
 
-    @property
+    @cached_property
     def unannotated(self) -> Tensor:
         """Words labelled O."""
         return self.labels == self.outside
 
-    @property
+    @cached_property
     def annotated(self) -> Tensor:
         """Words with a gold entity label."""
         return self.labelled & ~self.unannotated

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from retainer.methods.base import Method, Tokens
-from retainer.methods.terms import cross_entropy, distillation
+from retainer.methods.terms import cross_entropy, distillation, share
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -33,8 +33,7 @@ class ExtendNER(Method):
 
     def losses(self, student: Outputs, teacher: Outputs, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
         """Return cross-entropy and distillation."""
-        kd = distillation(
-            student.logits, teacher.logits, given.unannotated, self.student_temperature, self.teacher_temperature
-        )
-        ce = cross_entropy(student.logits, given.labels, given.annotated)
+        ce = cross_entropy(student.log_p, given.labels, share(given.annotated))
+        old = share(given.unannotated)
+        kd = distillation(student.logits, teacher.logits, old, self.student_temperature, self.teacher_temperature)
         return {"ce": ce, "kd": self.distil_weight * kd}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from retainer.methods.base import Method, Tokens
-from retainer.methods.terms import cross_entropy
+from retainer.methods.terms import cross_entropy, share
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -20,4 +20,4 @@ class Finetune(Method):
 
     def losses(self, student: Outputs, teacher: Outputs, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
         """Return the cross-entropy with the given labels."""
-        return {"ce": cross_entropy(student.logits, targets.labels, targets.labelled)}
+        return {"ce": cross_entropy(student.log_p, targets.labels, share(targets.labelled))}

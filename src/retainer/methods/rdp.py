@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from retainer.methods.base import Clock, Method, Tokens
-from retainer.methods.terms import cross_entropy, entropy, soft_cross_entropy
+from retainer.methods.terms import cross_entropy, entropy, share, soft_cross_entropy
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -61,12 +61,17 @@ class RDP(Method):
 
     def losses(self, student: Outputs, teacher: Outputs, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
         """Return the four terms, weighted."""
-        q = teacher.logits.softmax(dim=-1)
-        soft = relation_target(q, given.labels, student.logits.shape[-1])
-        ce = cross_entropy(student.logits, targets.labels, targets.labelled)
-        cd = soft_cross_entropy(student.logits, soft, _words(given, self.relation_words))
-        se = entropy(student.logits, _words(given, self.entropy_words))
-        kd = soft_cross_entropy(student.logits, q, _words(given, self.distil_words))
+        q, log_p = teacher.logits.softmax(dim=-1), student.log_p
+        covers = dict.fromkeys(("all", self.relation_words, self.entropy_words, self.distil_words))
+        words = {cover: share(_words(given, cover)) for cover in covers}
+        ce = cross_entropy(log_p, targets.labels, words["all"])
+        se = entropy(log_p, words[self.entropy_words])
+        kd = soft_cross_entropy(log_p, q, words[self.distil_words])
+        if self.relation_words == self.distil_words == "unannotated":
+            cd = kd  # no new label is gold there, so what L_cd adds to the teacher's probabilities is zero
+        else:
+            soft = relation_target(q, given.labels, log_p.shape[-1])
+            cd = soft_cross_entropy(log_p, soft, words[self.relation_words])
         return {
             "ce": ce,
             "cd": self.relation_weight * cd,
@@ -81,12 +86,9 @@ def _words(tokens: Tokens, cover: Cover) -> Tensor:
 
 def relation_target(q: Tensor, labels: Tensor, size: int) -> Tensor:
     """Return the soft label of L_cd: the teacher's probabilities, then a one-hot over the new labels."""
-    old = q.shape[-1]
     hot = q.new_zeros(*labels.shape, size).scatter(-1, labels.clamp(min=0).unsqueeze(-1), 1.0)
-    soft = q.new_zeros(*labels.shape, size)
-    soft[..., :old] = q
-    soft[..., old:] = hot[..., old:]
-    return soft
+    hot[..., : q.shape[-1]] = q
+    return hot
 
 
 def pseudo_labels(teacher: Outputs, mask: Tensor, kind: Pseudo, temperature: float, outside: int) -> Tensor:

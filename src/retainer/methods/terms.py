@@ -1,4 +1,7 @@
-"""Building blocks of losses. Each returns the mean over the masked positions, and 0 where the mask is empty."""
+"""Building blocks of losses. Each is a mean over some words, given by their ``share``; with no word at all it is 0.
+
+On a GPU a small batch costs by the number of operations, not by their size, so a mean is one product and one sum.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +11,24 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
-    """Average over the masked positions, without asking the device how many there are."""
-    return values.masked_fill(~mask, 0.0).sum() / mask.sum().clamp(min=1)
+def share(mask: Tensor) -> Tensor:
+    """Return the weight of every position in a mean over the masked ones, without asking the device how many."""
+    return mask / mask.sum().clamp(min=1)
 
 
-def cross_entropy(logits: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
+def cross_entropy(log_p: Tensor, labels: Tensor, share: Tensor) -> Tensor:
     """Return the mean of -log p(label)."""
-    chosen = logits.log_softmax(dim=-1).gather(-1, labels.clamp(min=0).unsqueeze(-1)).squeeze(-1)
-    return masked_mean(-chosen, mask)
+    chosen = log_p.gather(-1, labels.clamp(min=0).unsqueeze(-1)).squeeze(-1)
+    return (chosen * -share).sum()
 
 
-def soft_cross_entropy(logits: Tensor, target: Tensor, mask: Tensor) -> Tensor:
+def soft_cross_entropy(log_p: Tensor, target: Tensor, share: Tensor) -> Tensor:
     """Return the mean of -sum_c target_c log p_c, where target covers the first labels or all of them."""
-    log_p = logits.log_softmax(dim=-1)[..., : target.shape[-1]]
-    return masked_mean(-(target * log_p).sum(dim=-1), mask)
+    return (log_p[..., : target.shape[-1]] * (target * -share.unsqueeze(-1))).sum()
 
 
 def distillation(
-    student: Tensor, teacher: Tensor, mask: Tensor, student_temperature: float, temperature: float
+    student: Tensor, teacher: Tensor, share: Tensor, student_temperature: float, temperature: float
 ) -> Tensor:
     """Return the mean of sum_{c old} q_c (log q_c - log p_c); p is over ALL labels and then cut to the old ones.
 
@@ -34,10 +36,9 @@ def distillation(
     """
     log_q = (teacher / temperature).log_softmax(dim=-1)
     log_p = (student / student_temperature).log_softmax(dim=-1)[..., : teacher.shape[-1]]
-    return masked_mean((log_q.exp() * (log_q - log_p)).sum(dim=-1), mask)
+    return ((log_q - log_p) * (log_q.exp() * share.unsqueeze(-1))).sum()
 
 
-def entropy(logits: Tensor, mask: Tensor) -> Tensor:
+def entropy(log_p: Tensor, share: Tensor) -> Tensor:
     """Return the mean of -sum_c p_c log p_c."""
-    log_p = logits.log_softmax(dim=-1)
-    return masked_mean(-(log_p.exp() * log_p).sum(dim=-1), mask)
+    return ((log_p.exp() * log_p).sum(dim=-1) * -share).sum()
