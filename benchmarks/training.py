@@ -17,7 +17,6 @@ BEGAN = time.time()
 
 import argparse  # noqa: E402
 import json  # noqa: E402
-import os  # noqa: E402
 import subprocess  # noqa: E402
 import sys  # noqa: E402
 import tempfile  # noqa: E402
@@ -152,19 +151,6 @@ def several(options: argparse.Namespace) -> list[dict[str, Any]]:
     return [{"at_once": options.at_once, "seconds_of_all": seconds, **result} for result in results]
 
 
-def machine() -> dict[str, Any]:
-    """Describe where this runs."""
-    import torch
-
-    flags = next((line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags")), "")
-    wanted = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_tile")
-    return {
-        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
-        "cores": len(os.sched_getaffinity(0)),
-        "cpu_flags": [flag for flag in wanted if flag in flags.split()],
-    }
-
-
 def main() -> None:
     """Run, print and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -195,6 +181,8 @@ def main() -> None:
             f"  average F1 {result['average']}" if "average" in result else f"  all epochs: {result['setting']:.0f} s"
         )
     if options.out:
+        from machine import machine
+
         document = {"machine": machine(), "arguments": sys.argv[2:], "runs": results}
         Path(options.out).write_text(json.dumps(document, indent=1) + "\n")
 

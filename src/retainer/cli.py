@@ -19,6 +19,7 @@ VERBS = {
     "evaluate": "score a model on annotated data",
     "check": "see what is odd in data before anyone trains on it",
     "convert": "turn one format into another",
+    "export": "write a model as ONNX, for use without PyTorch",
     "split": "cut a corpus into the tasks of the benchmark protocol",
 }
 

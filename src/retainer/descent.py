@@ -15,7 +15,6 @@ from retainer.encode import Encoded
 from retainer.lesson import Lesson
 from retainer.methods import IGNORE, Clock, Tokens
 from retainer.model import Tagger
-from retainer.outputs import Outputs
 from retainer.precision import Full, Half, has_bfloat16
 from retainer.recipe import Recipe
 
@@ -62,8 +61,7 @@ class Descent:
         rows = batch.words.flatten()
         labels = lesson.tokens.labels[rows.clamp(min=0)].masked_fill(rows < 0, IGNORE)
         given = Tokens(labels, rows, lesson.tokens.outside, lesson.tokens.old)
-        hidden = tagger.hidden(batch).flatten(0, 1)
-        student = Outputs(tagger.head(hidden), hidden)
+        student = tagger.outputs(batch)
         clock = Clock(self.step // self.steps, self.recipe.epochs, self.step, self.recipe.epochs * self.steps)
         with torch.no_grad():
             targets = lesson.method.targets(given, lesson.memory, clock)

@@ -20,6 +20,7 @@ from retainer.lineage import Lineage
 from retainer.methods import METHODS, Method
 from retainer.methods import method as find_method
 from retainer.model import Tagger
+from retainer.onnx import Exported
 from retainer.progress import Silence
 from retainer.recipe import Recipe
 from retainer.runtime import make_repeatable, pick_device, versions
@@ -120,6 +121,8 @@ def _job(
     require_types(corpus, chosen)
     dev_set = dev if isinstance(dev, Corpus) or dev is None else read(dev)
     version = start if isinstance(start, Version) else load(start, device=device, head=recipe.head)
+    if isinstance(version.tagger, Exported):
+        raise InputError("an ONNX export cannot learn; start from the version it came from")
     version.tagger.to(pick_device(device))
     if way.joint and version.types:
         version = _from_encoder(version, corpus, device, recipe)

@@ -20,6 +20,7 @@ from retainer.builtin import builtin_folder
 from retainer.encode import Batch, Encoder
 from retainer.errors import InputError
 from retainer.heads import Head, Kind, Rows
+from retainer.outputs import Outputs
 from retainer.spans import Labels
 
 HEAD_NAMES = ("classifier", "score")
@@ -60,6 +61,11 @@ class Tagger(nn.Module):
             last = self.body(input_ids=batch.ids, attention_mask=batch.mask.long()).last_hidden_state
         hidden: Tensor = _dropout(self.network)(last).float()
         return hidden
+
+    def outputs(self, batch: Batch) -> Outputs:
+        """Return scores and vectors of all positions in one row."""
+        hidden = self.hidden(batch).flatten(0, 1)
+        return Outputs(self.head(hidden), hidden)
 
     def forward(self, batch: Batch) -> Tensor:
         """Return the scores of all labels at all positions."""

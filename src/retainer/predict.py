@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from retainer.encode import Encoded
-from retainer.metrics import Array, Scores, Spans, gold_spans, predicted_spans, score
+from retainer.metrics import Array, Spans, predicted_spans
 from retainer.model import Tagger
 from retainer.outputs import Outputs
 from retainer.spans import Sentence
@@ -29,14 +29,14 @@ def observe(tagger: Tagger, encoded: Encoded, *, hidden: bool = False) -> Output
     tagger.eval()
     size = encoded.word_count
     logits = torch.empty(size + 1, len(tagger.labels.names), device=encoded.device)
-    vectors = torch.empty(size + 1 if hidden else 0, tagger.width, device=encoded.device)
+    vectors = logits.new_empty(size + 1, tagger.width) if hidden else logits.new_empty(0)
     for windows, length in encoded.longest_first(BUDGET.get(encoded.device.type, BUDGET["cpu"])):
         batch = encoded.batch(windows, length)
-        last = tagger.hidden(batch).flatten(0, 1)
         rows = batch.words.flatten() % (size + 1)  # positions that are no first piece land in the spare last row
-        logits[rows] = tagger.head(last)
+        seen = tagger.outputs(batch)
+        logits[rows] = seen.logits
         if hidden:
-            vectors[rows] = last
+            vectors[rows] = seen.hidden
     tagger.train(was_training)
     return Outputs(logits[:size], vectors[:size])
 
@@ -60,13 +60,6 @@ def find(tagger: Tagger, sentences: Sequence[Sentence], types: Sequence[str]) ->
     """Predict the entities of some sentences."""
     tagged = tag(tagger, tagger.encoder(sentences, tagger.device))
     return predicted_spans(tagged.ids, tagger.labels, tagged.sentence_starts, types), tagged
-
-
-def evaluate(tagger: Tagger, sentences: Sequence[Sentence], encoded: Encoded, types: Sequence[str]) -> Scores:
-    """Score a tagger on annotated sentences; entities of types not asked for count neither as hits nor as errors."""
-    tagged = tag(tagger, encoded)
-    predicted = predicted_spans(tagged.ids, tagger.labels, tagged.sentence_starts, types)
-    return score(gold_spans(sentences, tagged.sentence_starts, types), predicted, types)
 
 
 def entities(tagger: Tagger, sentences: Sequence[Sentence]) -> list[list[dict[str, Any]]]:

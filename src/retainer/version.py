@@ -13,6 +13,8 @@ from retainer.heads import Kind
 from retainer.lineage import Lineage
 from retainer.metrics import Scores, gold_spans, score, spans_by_sentence
 from retainer.model import Tagger, load_tagger
+from retainer.onnx import FILE as ONNX
+from retainer.onnx import Exported, export, load_exported
 from retainer.predict import entities, find
 from retainer.runtime import pick_device
 from retainer.spans import Sentence, Span
@@ -81,10 +83,20 @@ class Version:
 
     def save(self, folder: str | Path) -> Path:
         """Write a plain Hugging Face folder plus retainer.json: whole, or not at all."""
+        if isinstance(self.tagger, Exported):
+            raise InputError("an ONNX export cannot be saved as a version; copy its folder instead")
         with new_folder(folder) as scratch:
             self.tagger.save(scratch)
             sealed = self.lineage.save(scratch)
         self.lineage = sealed
+        return Path(folder)
+
+    def export(self, folder: str | Path, *, int8: bool = False) -> Path:
+        """Write an ONNX file with its tokenizer and labels, for use without PyTorch; int8 rounds its weights."""
+        if isinstance(self.tagger, Exported):
+            raise InputError("this is an ONNX export already; export the version it came from")
+        with new_folder(folder) as scratch:
+            export(self.tagger, scratch, int8=int8, about={"weights": self.lineage.weights})
         return Path(folder)
 
 
@@ -106,6 +118,8 @@ def load(spec: str | Path, *, device: str = "auto", head: Kind = "linear", need_
     spec = str(spec)
     if Path(spec).is_file():
         raise InputError(f"{spec} is a file; a model is a folder, a hub name, or 'builtin'")
+    if (Path(spec) / ONNX).is_file():
+        return Version(load_exported(Path(spec)).eval(), Lineage())
     lineage = Lineage.load(Path(spec)) if spec != "builtin" else Lineage()
     tagger = load_tagger(spec, head=head, need_head=need_head).to(pick_device(device)).eval()
     if not tagger.labels.types and not lineage.encoder:

@@ -1,0 +1,147 @@
+"""A tagger as an ONNX file, in full precision or with 8-bit weights: written here, and run without its network."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import json
+import logging
+import warnings
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import AutoTokenizer
+
+from retainer.encode import Batch, Encoder
+from retainer.errors import InputError
+from retainer.model import Tagger
+from retainer.outputs import Outputs
+from retainer.spans import Labels
+
+FILE = "model.onnx"
+INPUTS = ("input_ids", "attention_mask")
+
+
+class Exported(Tagger):
+    """A tagger whose network is an ONNX file, run by onnxruntime on the CPU. It tags, but cannot learn."""
+
+    device = torch.device("cpu")
+
+    def __init__(self, session: Any, labels: Labels, encoder: Encoder) -> None:
+        nn.Module.__init__(self)
+        self.session, self.labels, self.encoder = session, labels, encoder
+
+    def outputs(self, batch: Batch) -> Outputs:
+        """Return the scores of all positions; there are no vectors."""
+        arrays = (batch.ids.numpy(), batch.mask.long().numpy())
+        scores = torch.from_numpy(self.session.run(None, dict(zip(INPUTS, arrays, strict=True)))[0])
+        return Outputs(scores.flatten(0, 1), scores.new_empty(0))
+
+
+class _Plain(nn.Module):
+    """A tagger with the inputs and the output an ONNX file has."""
+
+    def __init__(self, tagger: Tagger) -> None:
+        super().__init__()
+        self.body, self.head = tagger.body, tagger.head
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """Return the scores."""
+        scores: Tensor = self.head(self.body(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state)
+        return scores
+
+
+def export(tagger: Tagger, folder: Path, *, int8: bool, about: dict[str, Any]) -> None:
+    """Write the network, its tokenizer and a config with the names of the labels into a folder."""
+    for package in ("onnx", "onnxscript", *(["onnxruntime"] if int8 else [])):
+        _need(package)
+    _write_graph(tagger, folder / FILE)
+    if int8:
+        _quantize(folder / FILE)
+    tagger.encoder.tokenizer.save_pretrained(folder)
+    facts = {
+        "id2label": dict(enumerate(tagger.labels.names)),
+        "max_length": tagger.encoder.limit,
+        "retainer": {**about, "int8": int8},
+    }
+    (folder / "config.json").write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def load_exported(folder: Path) -> Exported:
+    """Load what was exported."""
+    runtime = _need("onnxruntime")
+    try:
+        facts = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        labels = Labels(tuple(facts["id2label"][str(i)] for i in range(len(facts["id2label"]))))
+        encoder = Encoder(AutoTokenizer.from_pretrained(folder, add_prefix_space=True), int(facts["max_length"]))
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = torch.get_num_threads()
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        session = runtime.InferenceSession(str(folder / FILE), options, providers=["CPUExecutionProvider"])
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{folder} is no whole ONNX export of retainer ({reason}); export it again") from None
+    return Exported(session, labels, encoder)
+
+
+def _write_graph(tagger: Tagger, file: Path) -> None:
+    """Trace the network with both dimensions free; the example has padding, so the mask is part of the graph."""
+    ids = torch.full((2, 8), tagger.encoder.tokenizer.pad_token_id or 0)
+    mask = torch.ones_like(ids)
+    mask[1, 5:] = 0
+    free = {0: torch.export.Dim("batch"), 1: torch.export.Dim("length", max=tagger.encoder.limit)}
+    plain = _Plain(copy.deepcopy(tagger).cpu().eval()).eval()
+    with _hushed():
+        torch.onnx.export(
+            plain,
+            (ids, mask),
+            str(file),
+            input_names=list(INPUTS),
+            output_names=["logits"],
+            dynamic_shapes=(free, free),
+            dynamo=True,
+            external_data=False,
+            verbose=False,
+        )
+
+
+def _quantize(file: Path) -> None:
+    """Turn the weights into 8-bit numbers, a scale per channel.
+
+    Without VNNI instructions the 16-bit sums of x86 processors overflow, so there the weights get 7 bits.
+    """
+    quantization = import_module("onnxruntime.quantization")
+    abilities: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    x86 = abilities.get("architecture", "x86_64") == "x86_64"
+    vnni = abilities.get("avx512_vnni") or abilities.get("avx_vnni")
+    whole = file.with_suffix(".whole.onnx")
+    file.rename(whole)
+    with _hushed():
+        quantization.quantize_dynamic(
+            whole, file, weight_type=quantization.QuantType.QInt8, per_channel=True, reduce_range=x86 and not vnni
+        )
+    whole.unlink()
+
+
+def _need(package: str) -> Any:
+    try:
+        return import_module(package)
+    except ImportError:
+        raise InputError(f"ONNX needs the package {package}; install retainer[onnx]") from None
+
+
+@contextlib.contextmanager
+def _hushed() -> Iterator[None]:
+    """Silence what the exporters print about themselves."""
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        logging.disable(logging.WARNING)
+        try:
+            yield
+        finally:
+            logging.disable(logging.NOTSET)
