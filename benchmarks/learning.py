@@ -24,17 +24,7 @@ def one(options: argparse.Namespace, seed: str, way: dict[str, str], place: Path
     settings = [part for name, value in way.items() for part in (f"--set.{name}", value)]
     subprocess.run([*learn, "--seed", seed, "--device", options.device, *settings], check=True, capture_output=True)
     seconds = time.perf_counter() - began
-    evaluate = [
-        sys.executable,
-        "-m",
-        "retainer",
-        "evaluate",
-        str(out),
-        options.test,
-        "--json",
-        "--device",
-        options.device,
-    ]
+    evaluate = [sys.executable, "-m", "retainer", "evaluate", str(out), options.test, "--json"]
     scores = json.loads(subprocess.run(evaluate, check=True, capture_output=True).stdout)
     record = json.loads((out / "retainer.json").read_text())
     epochs, kept = len(record["scores"]["history"]), record["scores"]["epoch"]

@@ -30,6 +30,7 @@ def one(point: dict[str, int], device: str, epochs: int) -> dict[str, Any]:
     from retainer.corpora.generated import generate  # isort: skip
     import torch
 
+    from retainer.heads import Head, Rows
     from retainer.learning import learn
     from retainer.recipe import Recipe
     from retainer.spans import Labels
@@ -38,16 +39,11 @@ def one(point: dict[str, int], device: str, epochs: int) -> dict[str, Any]:
 
     base = load("builtin", device=device)
     names = ("O", *(f"{tag}-known{i}" for i in range(point["types"]) for tag in "BI"))
-    head = base.tagger.head
-    base.tagger.labels = Labels(names)
-    base.tagger.head = type(head)(
-        "linear", type(head.old)(torch.randn(len(names), base.tagger.width) * 0.02, torch.zeros(len(names)))
-    ).to(device)
-    corpus = hide(generate(point["sentences"] * point["length"], seed=1), ["city"])
-    if point["length"] > 1:
-        corpus = replace(
-            corpus, sentences=tuple(join(corpus.sentences[i :: point["sentences"]]) for i in range(point["sentences"]))
-        )
+    rows = Rows(torch.randn(len(names), base.tagger.width) * 0.02, torch.zeros(len(names)))
+    base.tagger.labels, base.tagger.head = Labels(names), Head("linear", rows).to(base.tagger.device)
+    count, length = point["sentences"], point["length"]
+    parts = hide(generate(count * length, seed=1), ["city"])
+    corpus = replace(parts, sentences=tuple(join(parts.sentences[i::count]) for i in range(count)))
     recipe = Recipe(epochs=epochs, holdout=0, patience=0)
     began = time.perf_counter()
     version = learn(corpus, base, recipe=recipe, device=device)
@@ -56,10 +52,9 @@ def one(point: dict[str, int], device: str, epochs: int) -> dict[str, Any]:
     steps = -(-len(corpus) // recipe.batch)
     gpu = torch.cuda.max_memory_allocated() if base.tagger.device.type == "cuda" else None
     peak = gpu or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    words = sum(len(s.words) for s in corpus)
     return {
         **point,
-        "words": words,
+        "words": sum(len(sentence.words) for sentence in corpus),
         "seconds": seconds,
         "last_epoch_seconds": epoch,
         "ms_per_step": 1e3 * epoch / steps,

@@ -94,23 +94,15 @@ def main() -> None:
             same = sum(a == b for a, b in zip(ours, keys(found), strict=True)) / len(texts)
             speed = {"sentences_per_second": len(texts) / seconds, "characters_per_second": characters / seconds}
             rows.append({"way": name, "seconds": seconds, **speed, "micro": f1(found, sentences, types), "same": same})
-            print(
-                f"{name:22} {seconds:7.2f} s {len(texts) / seconds:8.0f} sentences/s, micro F1 {rows[-1]['micro']:.2f}, "
-                f"same entities {100 * same:.2f} %",
-                flush=True,
-            )
+            figures = f"{seconds:7.2f} s {len(texts) / seconds:8.0f} sentences/s, micro F1 {rows[-1]['micro']:.2f}"
+            print(f"{name:22} {figures}, same entities {100 * same:.2f} %", flush=True)
     best = min(row["seconds"] for row in rows if row["way"].startswith("pipeline"))
     for row in rows:
         row["times_best_pipeline"] = best / row["seconds"]
     print(", ".join(f"{row['way']} {row['times_best_pipeline']:.2f}x" for row in rows if "retainer" in row["way"]))
     if options.out:
-        document = {
-            "machine": machine(),
-            "device": options.device,
-            "texts": len(texts),
-            "characters": characters,
-            "ways": rows,
-        }
+        facts = {"device": options.device, "texts": len(texts), "characters": characters}
+        document = {"machine": machine(), **facts, "ways": rows}
         Path(options.out).write_text(json.dumps(document, indent=1) + "\n")
 
 
