@@ -1,0 +1,122 @@
+"""ONNX: what was exported finds what the model finds, without its network."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from retainer.cli import main
+from retainer.corpora.generated import generate
+from retainer.errors import InputError
+from retainer.learning import learn
+from retainer.onnx import _need
+from retainer.recipe import Recipe
+from retainer.version import load
+
+pytest.importorskip("onnxruntime")
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    return generate(40, seed=21, types=["artist", "city"]).sentences
+
+
+@pytest.fixture(scope="module")
+def exported(first, tmp_path_factory):
+    return first.export(tmp_path_factory.mktemp("onnx") / "full")
+
+
+@pytest.fixture(scope="module")
+def small(first, tmp_path_factory):
+    return first.export(tmp_path_factory.mktemp("onnx") / "int8", int8=True)
+
+
+def test_same_entities_and_scores(first, exported, sentences):
+    other = load(exported)
+    assert other.types == first.types
+    assert other.tag(sentences) == first.tag(sentences)
+    texts = [sentence.located()[0] for sentence in sentences]
+    for ours, theirs in zip(first.predict(texts), other.predict(texts), strict=True):
+        assert [e | {"score": 0} for e in ours] == [e | {"score": 0} for e in theirs]
+        assert [e["score"] for e in ours] == pytest.approx([e["score"] for e in theirs], abs=1e-4)
+
+
+def test_any_length_and_number_of_texts(first, exported):
+    long = " ".join(sentence.located()[0] for sentence in generate(40, seed=3).sentences)
+    other = load(exported)
+    assert [e["start"] for e in other.predict(long)] == [e["start"] for e in first.predict(long)]
+    assert other.predict(["", "play"])[0] == []
+
+
+def test_int8_is_smaller_and_nearly_the_same(first, exported, small, sentences):
+    size = [(folder / "model.onnx").stat().st_size for folder in (exported, small)]
+    assert size[1] < size[0]
+    agree = np.mean([a == b for a, b in zip(load(small).tag(sentences), first.tag(sentences), strict=True)])
+    assert agree > 0.8
+    assert not list(small.glob("*whole*"))
+
+
+def test_a_cosine_head_too(encoder, artist, tmp_path, sentences):
+    version = learn(artist, encoder, recipe=Recipe(epochs=4, base_lr=3e-3, head="cosine"), device="cpu")
+    assert load(version.export(tmp_path / "v")).tag(sentences) == version.tag(sentences)
+
+
+def test_it_runs_without_torch_or_retainer(exported, first, tmp_path):
+    """What docs/onnx.md shows, in a process that may import neither."""
+    import re
+    import subprocess
+    import sys
+    from pathlib import Path
+
+    text = (Path(__file__).parents[1] / "docs" / "onnx.md").read_text()
+    script = re.search(r"```python\n(.*?)```", text, re.S)[1].replace("models/v2-onnx", str(exported))
+    guard = "import sys\nsys.modules['torch'] = sys.modules['transformers'] = sys.modules['retainer'] = None\n"
+    done = subprocess.run([sys.executable, "-c", guard + script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    words = "play songs by boston on the drive to paris".split()
+    assert [line.split()[0] for line in done.stdout.splitlines()] == words
+    labels = [line.split()[1] for line in done.stdout.splitlines()]
+    from retainer.predict import tag
+    from retainer.spans import Sentence
+
+    ids = tag(first.tagger, first.tagger.encoder([Sentence(tuple(words), ())])).ids
+    assert labels == [first.tagger.labels.names[i] for i in ids]
+
+
+def test_the_verb(first, tmp_path, capsys):
+    first.save(tmp_path / "v")
+    assert main(["export", str(tmp_path / "v"), "--onnx", str(tmp_path / "x")]) == 0
+    facts = json.loads((tmp_path / "x" / "config.json").read_text())
+    assert facts["retainer"] == {"weights": first.lineage.weights, "int8": False}
+    capsys.readouterr()
+    assert main(["predict", str(tmp_path / "x"), "play songs by queen"]) == 0
+    assert json.loads(capsys.readouterr().out)["text"] == "play songs by queen"
+    assert main(["export", str(tmp_path / "v"), "--onnx", str(tmp_path / "x")]) == 2
+    assert main(["export", str(tmp_path / "x"), "--onnx", str(tmp_path / "y")]) == 2
+    assert main(["learn", "examples/cities.jsonl", "--from", str(tmp_path / "x"), "--out", str(tmp_path / "z")]) == 2
+    errors = capsys.readouterr().err
+    assert "exists already" in errors and "export already" in errors and "cannot learn" in errors
+
+
+def test_what_is_not_whole_is_refused(exported, tmp_path):
+    import shutil
+
+    for name in ("model.onnx", "config.json"):
+        broken = tmp_path / name
+        shutil.copytree(exported, broken)
+        (broken / name).write_text("{")
+        with pytest.raises(InputError, match="no whole ONNX export"):
+            load(broken)
+    with pytest.raises(InputError, match="cannot be saved"):
+        load(exported).save(tmp_path / "v")
+
+
+def test_a_missing_package_is_named():
+    with pytest.raises(InputError, match=r"nowhere; install retainer\[onnx\]"):
+        _need("nowhere")
+
+
+def test_on_seven_bits_too(first, tmp_path, sentences, monkeypatch):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"architecture": "x86_64"}, raising=False)
+    assert len(load(first.export(tmp_path / "v", int8=True)).tag(sentences)) == len(sentences)

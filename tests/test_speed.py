@@ -1,0 +1,301 @@
+"""What makes training fast must change nothing: narrow tables, half precision, recorded steps, shared GPUs."""
+
+import os
+from dataclasses import replace
+
+import pytest
+import torch
+
+from retainer.capture import Captured
+from retainer.corpora.generated import generate
+from retainer.descent import Descent
+from retainer.learning import learn
+from retainer.lesson import prepare
+from retainer.methods import METHODS
+from retainer.precision import Full, Half, has_bfloat16
+from retainer.predict import observe, tag
+from retainer.progress import Silence
+from retainer.recipe import Recipe
+from retainer.sharing import CONTROL, shared_gpu
+from retainer.tasks import hide
+from retainer.training import Training
+from retainer.vocabulary import Vocabulary
+
+
+@pytest.fixture
+def lesson(first, city, quick):
+    return prepare(first.tagger, city, None, ["city"], METHODS["rdp"], quick)
+
+
+class TestVocabulary:
+    def test_a_narrow_network_says_the_same(self, lesson):
+        before = observe(lesson.student, lesson.slice, hidden=True)
+        vocabulary = Vocabulary(lesson.student.network, [lesson.slice])
+        whole = lesson.student.network.get_input_embeddings().weight.clone()
+        vocabulary.narrow()
+        narrow = lesson.student.network.get_input_embeddings().weight
+        after = observe(lesson.student, vocabulary.renumber(lesson.slice), hidden=True)
+        assert len(narrow) < len(whole)
+        assert torch.equal(before.logits, after.logits) and torch.equal(before.hidden, after.hidden)
+        vocabulary.widen()
+        assert torch.equal(lesson.student.network.get_input_embeddings().weight, whole)
+
+    def test_padding_keeps_its_number(self, lesson):
+        pieces = Vocabulary(lesson.student.network, [lesson.slice]).pieces
+        assert pieces[: lesson.slice.pad + 1].tolist() == list(range(lesson.slice.pad + 1))
+
+    @pytest.mark.parametrize("weight_decay", [0.0, 0.5])
+    def test_rows_of_absent_pieces_stay(self, first, city, quick, weight_decay):
+        version = learn(city, first, recipe=replace(quick, weight_decay=weight_decay), device="cpu")
+        old, new = (v.tagger.network.get_input_embeddings().weight for v in (first, version))
+        used = torch.unique(first.tagger.encoder(city.sentences).ids)
+        absent = torch.ones(len(old), dtype=torch.bool)
+        absent[used] = False
+        assert absent.any() and torch.equal(old[absent], new[absent])
+        assert not torch.equal(old[used], new[used])
+
+    def test_the_rest_learns_as_with_the_whole_table(self, first, city, quick, monkeypatch):
+        recipe = replace(quick, weight_decay=0.0, precision="full")
+        narrow = learn(city, first, recipe=recipe, device="cpu").tagger.state_dict()
+        monkeypatch.setattr(Vocabulary, "narrow", lambda self: None)
+        monkeypatch.setattr(Vocabulary, "renumber", lambda self, corpus: corpus)
+        monkeypatch.setattr(Vocabulary, "widen", lambda self: None)
+        whole = learn(city, first, recipe=recipe, device="cpu").tagger.state_dict()
+        assert narrow.keys() == whole.keys()
+        for name in whole:
+            assert torch.allclose(narrow[name], whole[name], atol=1e-5), name
+
+    def test_an_unusual_table_is_left_alone(self, lesson):
+        class Own(torch.nn.Embedding):
+            pass
+
+        table = lesson.student.network.get_input_embeddings()
+        lesson.student.network.set_input_embeddings(Own(*table.weight.shape))
+        vocabulary = Vocabulary(lesson.student.network, [lesson.slice])
+        vocabulary.narrow()
+        assert type(lesson.student.network.get_input_embeddings()) is Own
+        assert vocabulary.renumber(lesson.slice) is lesson.slice
+
+
+class TestPrecision:
+    def test_the_copy_rounds_and_the_student_does_not(self, lesson):
+        half = Half(lesson.student)
+        for full, rounded in half.pairs:
+            assert full.dtype == torch.float32 and rounded.dtype == torch.bfloat16
+            assert torch.equal(full.bfloat16(), rounded)
+        assert half.tagger.head is lesson.student.head
+
+    def test_gradients_arrive_and_weights_return(self, lesson, quick):
+        descent = Descent(lesson, lesson.slice, quick)
+        half = descent.arithmetic = Half(lesson.student)
+        descent.begin(0)
+        descent(*lesson.slice.shuffled(16, 0)[0])
+        for full, rounded in half.pairs:
+            if rounded.grad is not None:
+                assert torch.equal(full.grad, rounded.grad.float()) or full.grad.norm() > 0
+            assert torch.equal(full.detach().bfloat16(), rounded.detach())
+
+    def test_a_step_of_half_precision_goes_where_a_full_one_goes(self, first, city, quick):
+        moved = []
+        for kind in (Full, Half):
+            lesson = prepare(first.tagger, city, None, ["city"], METHODS["rdp"], quick)
+            descent = Descent(lesson, lesson.slice, replace(quick, clip=0.0))
+            descent.arithmetic = kind(lesson.student)
+            descent.arithmetic.tagger.eval()
+            descent(*lesson.slice.shuffled(16, 0)[0])
+            moved.append(torch.cat([p.grad.flatten() for p in lesson.student.body.parameters() if p.grad is not None]))
+        full, half = moved
+        assert torch.cosine_similarity(full, half, dim=0) > 0.99
+
+    def test_what_is_frozen_stays_frozen(self, lesson, quick):
+        recipe = replace(quick, freeze_embeddings=True)
+        descent = Descent(lesson, lesson.slice, recipe)
+        half = descent.arithmetic = Half(lesson.student)
+        before = lesson.student.network.get_input_embeddings().weight.clone()
+        descent.begin(0)
+        descent(*lesson.slice.shuffled(16, 0)[0])
+        assert all(full is not lesson.student.network.get_input_embeddings().weight for full, _ in half.pairs)
+        assert torch.equal(lesson.student.network.get_input_embeddings().weight, before)
+
+    @pytest.mark.parametrize("able", [True, False])
+    def test_the_recipe_decides(self, first, city, quick, monkeypatch, able):
+        monkeypatch.setattr("retainer.descent.has_bfloat16", lambda device: able)
+        for precision, kind in (("auto", Half if able else Full), ("full", Full)):
+            lesson = prepare(first.tagger, city, None, ["city"], METHODS["rdp"], quick)
+            assert type(Descent(lesson, lesson.slice, replace(quick, precision=precision)).arithmetic) is kind
+
+    def test_asking_a_cpu(self):
+        assert has_bfloat16(torch.device("cpu")) in (True, False) and not has_bfloat16(torch.device("meta"))
+
+    @pytest.mark.parametrize("able", [True, False])
+    def test_types_are_learned_either_way(self, encoder, artist, monkeypatch, able):
+        monkeypatch.setattr("retainer.descent.has_bfloat16", lambda device: able)
+        version = learn(artist, encoder, recipe=Recipe(epochs=15, base_lr=3e-3), device="cpu")
+        assert version.evaluate(artist).micro > 60
+        assert all(p.dtype == torch.float32 for p in version.tagger.parameters())
+
+
+class Graph:
+    """Stands in for a CUDA graph: what runs while it records is remembered and runs again when replayed."""
+
+    broken = False
+    recording = None
+
+    def __init__(self):
+        self.work = []
+
+    def pool(self):
+        return None
+
+    def replay(self):
+        for work in self.work:
+            work()
+
+
+class Recorder:
+    def __init__(self, graph, pool=None):
+        self.graph = graph
+
+    def __enter__(self):
+        if Graph.broken:
+            raise RuntimeError("operation not permitted when stream is capturing\nmore")
+        Graph.recording = self.graph
+
+    def __exit__(self, *_):
+        Graph.recording = None
+
+
+@pytest.fixture
+def graphs(monkeypatch):
+    monkeypatch.setattr("torch.cuda.CUDAGraph", Graph)
+    monkeypatch.setattr("torch.cuda.graph", Recorder)
+    monkeypatch.setattr(Graph, "broken", False)
+    return Graph
+
+
+class TestCapture:
+    def steps(self, log):
+        def step(windows, length):
+            def work(windows=windows, length=length):
+                log.append((windows.tolist(), length))
+
+            (Graph.recording.work.append if Graph.recording else lambda work: work())(work)
+
+        return step
+
+    def test_every_step_is_made_once_with_its_own_windows(self, graphs):
+        log, batches = [], [(torch.tensor([i, i + 1]), 16 if i % 2 else 24) for i in range(9)]
+        captured = Captured(self.steps(log), 4, torch.device("cpu"), pytest.fail)
+        for windows, length in batches:
+            captured(windows, length)
+        assert log == [(windows.tolist(), length) for windows, length in batches]
+        assert set(captured.graphs) == {(2, 16), (2, 24)}
+
+    def test_a_shape_that_comes_once_is_not_recorded(self, graphs):
+        log = []
+        captured = Captured(self.steps(log), 4, torch.device("cpu"), pytest.fail)
+        captured(torch.tensor([1, 2, 3]), 16)
+        assert not captured.graphs and log == [([1, 2, 3], 16)]
+
+    def test_what_cannot_be_recorded_runs_plainly_and_says_so_once(self, graphs, monkeypatch):
+        monkeypatch.setattr(Graph, "broken", True)
+        log, notes = [], []
+        captured = Captured(self.steps(log), 2, torch.device("cpu"), notes.append)
+        for i in range(5):
+            captured(torch.tensor([i, i]), 16)
+        assert [windows for windows, _ in log] == [[i, i] for i in range(5)]
+        assert len(notes) == 1 and "not permitted" in notes[0] and "more" not in notes[0]
+
+
+class TestAStepAsksNothing:
+    """On a GPU any question to the device stops the line; here every way to ask raises."""
+
+    @pytest.mark.parametrize("name", sorted(METHODS))
+    def test_no_method_reads_a_number_back(self, first, city, quick, name, monkeypatch):
+        if METHODS[name].joint:
+            pytest.skip("joint learns like a first task, from an encoder")
+        lesson = prepare(first.tagger, city, None, ["city"], METHODS[name], quick)
+        descent = Descent(lesson, lesson.slice, quick)
+        descent.begin(0)
+        batch = lesson.slice.shuffled(16, 0)[0]
+        descent(*batch)
+        for way in ("item", "tolist", "cpu", "numpy", "nonzero", "__float__", "__int__", "__index__"):
+            monkeypatch.setattr(torch.Tensor, way, _refuse(way))
+        monkeypatch.setattr(torch.Tensor, "__bool__", _allow_in_libraries)
+        descent(*batch)
+
+
+def _refuse(way):
+    def asked(self, *args, **kwargs):
+        raise AssertionError(f"the step asked the device for a number ({way})")
+
+    return asked
+
+
+_truth = torch.Tensor.__bool__
+
+
+def _allow_in_libraries(self):
+    """Masks may be looked at by transformers, which does not while a step is recorded; by us never."""
+    import sys
+
+    caller = sys._getframe(1).f_code.co_filename
+    assert f"{os.sep}retainer{os.sep}" not in caller, "the step asked the device for a truth value"
+    return _truth(self)
+
+
+class TestSharing:
+    @pytest.fixture
+    def control(self, tmp_path, monkeypatch):
+        script = tmp_path / CONTROL
+        log = tmp_path / "log"
+        started = f'if [ "$1" = -d ]; then echo start $CUDA_MPS_PIPE_DIRECTORY >> {log}; else cat >> {log}; fi'
+        script.write_text(f"#!/bin/sh\n{started}\n")
+        script.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+        monkeypatch.delenv("CUDA_MPS_PIPE_DIRECTORY", raising=False)
+        return log
+
+    def test_the_service_lives_as_long_as_the_block(self, control):
+        with shared_gpu() as shared:
+            place = os.environ["CUDA_MPS_PIPE_DIRECTORY"]
+            assert shared and os.path.isdir(place)
+        assert control.read_text() == f"start {place}\nquit\n"
+        assert not os.path.exists(place) and "CUDA_MPS_PIPE_DIRECTORY" not in os.environ
+
+    def test_a_service_that_runs_is_left_alone(self, control, monkeypatch):
+        monkeypatch.setenv("CUDA_MPS_PIPE_DIRECTORY", "elsewhere")
+        with shared_gpu() as shared:
+            assert shared
+        assert not control.exists()
+
+    def test_without_the_service_nothing_is_shared(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("PATH", str(tmp_path))
+        monkeypatch.delenv("CUDA_MPS_PIPE_DIRECTORY", raising=False)
+        with shared_gpu() as shared:
+            assert not shared
+
+
+class TestCost:
+    def test_the_teachers_vectors_are_not_kept(self, lesson):
+        assert lesson.teacher.hidden.untyped_storage().nbytes() == 0
+
+    def test_work_grows_with_sentences_and_not_with_tasks(self, first, city, quick):
+        """Counted in pieces and steps, which a busy machine does not change."""
+        some = replace(city, sentences=city.sentences[:32])
+        thrice = replace(some, sentences=some.sentences * 3)
+        lessons = [prepare(first.tagger, corpus, None, ["city"], METHODS["rdp"], quick) for corpus in (some, thrice)]
+        once, more = (Training(lesson, quick, 0, Silence()).steps for lesson in lessons)
+        assert more == 3 * once
+        second = learn(city, first, recipe=quick, device="cpu")
+        third = hide(generate(32, seed=7, types=["movie"]), ["movie"])
+        later = prepare(second.tagger, third, None, ["movie"], METHODS["rdp"], quick)
+        counts = [sum(p.numel() for p in tagger.body.parameters()) for tagger in (first.tagger, later.student)]
+        assert counts[0] == counts[1], "only the head grows"
+        assert later.teacher.logits.shape == (later.slice.word_count, len(second.tagger.labels.names))
+
+    def test_batches_for_looking_have_next_to_no_padding(self, first):
+        encoded = first.tagger.encoder(generate(300, seed=2).sentences)
+        padded = sum(len(windows) * length for windows, length in encoded.longest_first(256))
+        assert padded < 1.1 * encoded.lengths.sum()
+        assert len(tag(first.tagger, encoded).ids) == encoded.word_count
