@@ -113,7 +113,7 @@ def usual(options: argparse.Namespace, made: Any, recipe: Any, watch: Stopwatch)
     result = control(made, options.folder, recipe, options.seed, device, options.control)
     watch.seconds.update(result.pop("seconds"))
     whole, spent = recipe.epochs / options.control, watch.seconds
-    setting = spent["prepare"] + (spent["steps"] + spent["evaluation"]) * whole
+    setting = spent["prepare"] + (spent["steps"] + spent["dev"]) * whole + spent["test"]
     return {**result, "setting": setting, "ms_per_step": 1e3 * spent["steps"] / result["steps"], "versions": versions()}
 
 

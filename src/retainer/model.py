@@ -57,8 +57,7 @@ class Tagger(nn.Module):
 
     def hidden(self, batch: Batch) -> Tensor:
         """Return the last layer's vectors of all positions, dropout included while training."""
-        with _mixed_precision(self.device, next(self.network.parameters()).dtype):
-            last = self.body(input_ids=batch.ids, attention_mask=batch.mask.long()).last_hidden_state
+        last = self.body(input_ids=batch.ids, attention_mask=batch.mask.long()).last_hidden_state
         hidden: Tensor = _dropout(self.network)(last).float()
         return hidden
 
@@ -243,9 +242,3 @@ def _quiet() -> Iterator[None]:
         their_logging.set_verbosity(level)
         if bars:
             their_logging.enable_progress_bar()
-
-
-def _mixed_precision(device: torch.device, weights: torch.dtype) -> contextlib.AbstractContextManager[Any]:
-    """Run an encoder with full weights in bfloat16 on GPUs that have it; head and losses stay in full precision."""
-    enabled = device.type == "cuda" and weights == torch.float32 and torch.cuda.is_bf16_supported()
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=enabled)

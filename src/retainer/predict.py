@@ -21,7 +21,7 @@ BUDGET = {"cpu": 1024, "cuda": 65536}
 
 @torch.no_grad()
 def observe(tagger: Tagger, encoded: Encoded, *, hidden: bool = False) -> Outputs:
-    """Run a tagger over a corpus in evaluation mode and collect its outputs word by word.
+    """Run a tagger over a corpus in evaluation mode and collect its outputs word by word, in full precision.
 
     Masks make the outputs of a word independent of the batch it stands in, so they may be computed once and kept.
     """
@@ -71,15 +71,18 @@ def entities(tagger: Tagger, sentences: Sequence[Sentence]) -> list[list[dict[st
     types = tagger.labels.types
     spans, tagged = find(tagger, sentences, types)
     owners = np.searchsorted(tagged.sentence_starts, spans.start, side="right") - 1
+    sums = np.concatenate([[0.0], tagged.probabilities.cumsum(dtype=np.float64)])
+    scores = (sums[spans.end] - sums[spans.start]) / (spans.end - spans.start)
     found: list[list[dict[str, Any]]] = [[] for _ in sentences]
-    for row, start, end, type_ in zip(owners.tolist(), spans.start, spans.end, spans.type, strict=True):
+    columns = (column.tolist() for column in (owners, spans.start, spans.end, spans.type, scores))
+    for row, start, end, type_, score in zip(*columns, strict=True):
         text, offsets = sentences[row].located()
         base = int(tagged.sentence_starts[row])
         first, last = offsets[start - base][0], offsets[end - base - 1][1]
         found[row].append(
             {
                 "entity_group": types[type_],
-                "score": float(tagged.probabilities[start:end].mean()),
+                "score": score,
                 "word": text[first:last],
                 "start": first,
                 "end": last,
