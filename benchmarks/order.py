@@ -20,6 +20,7 @@ from retainer.corpora import Corpus, read
 from retainer.methods import Method
 from retainer.methods import method as find_method
 from retainer.recipe import RECIPES
+from retainer.sharing import shared_gpu
 from retainer.tasks import hide, plan
 
 
@@ -82,7 +83,7 @@ def main() -> None:
     options = parser.parse_args()
     cells = [(method, int(seed), options) for method in options.methods.split(",") for seed in options.seeds.split(",")]
     results: list[dict[str, Any]] = []
-    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
+    with shared_gpu(), ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
         for done in as_completed([pool.submit(one, *cell) for cell in cells]):
             results.append(done.result())
             save(options, results)

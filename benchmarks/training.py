@@ -183,7 +183,8 @@ def main() -> None:
     if options.out:
         from machine import machine
 
-        document = {"machine": machine(), "arguments": sys.argv[2:], "runs": results}
+        kept = {name: value for name, value in vars(options).items() if value and name not in ("data", "out")}
+        document = {"machine": machine(), "arguments": kept, "runs": results}
         Path(options.out).write_text(json.dumps(document, indent=1) + "\n")
 
 
