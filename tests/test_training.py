@@ -185,6 +185,35 @@ class TestExactness:
         assert (lesson.student.network.get_input_embeddings().weight.grad[pad] == 0).all()
 
 
+class TestEarlyStop:
+    def test_it_stops_and_says_so(self, first, city, quick):
+        record = Record()
+        dev = hide(generate(40, seed=9, types=["artist", "city"]), ["city"])
+        recipe = replace(quick, epochs=30, lr=5e-3, patience=2)
+        version = learn(city, first, dev=dev, recipe=recipe, device="cpu", watch=record)
+        kept, made = version.lineage.scores["epoch"], len(record.epochs)
+        assert made == kept + 2 < 30
+        assert record.notes[-1].strip() == "no better epoch for 2 epochs: enough"
+
+    def test_it_waits_for_the_first_find(self, first, city, quick):
+        """A slow start is no reason to give up."""
+        record = Record()
+        learn(city, first, dev=city, recipe=replace(quick, epochs=6, lr=1e-9, patience=2), device="cpu", watch=record)
+        assert [epoch.dev for epoch in record.epochs] == [0.0] * 6
+
+    def test_it_keeps_what_all_epochs_would_have_kept(self, first, city, quick):
+        """Steps depend on the number of epochs asked for, not on where training stops."""
+        dev = hide(generate(40, seed=9, types=["artist", "city"]), ["city"])
+        versions = [
+            learn(city, first, dev=dev, recipe=replace(quick, epochs=8, lr=5e-3, patience=patience), device="cpu")
+            for patience in (7, 0)
+        ]
+        assert same(*map(weights, versions))
+
+    def test_it_is_on_by_default_and_off_in_the_paper(self):
+        assert Recipe().patience == 3 and RECIPES["paper"].patience == 0
+
+
 class TestSelection:
     def test_the_first_best_epoch_is_kept(self, first, city, quick):
         record = Record()
@@ -221,12 +250,6 @@ class TestSelection:
             learn(city, first, dev=artist, recipe=quick, device="cpu")
         with pytest.raises(InputError, match="no entity of artist, so no epoch"):
             learn(city, first, dev=city, recipe=replace(quick, select="all"), device="cpu")
-
-    def test_patience(self, first, city, quick):
-        record = Record()
-        recipe = replace(quick, epochs=30, lr=1e-9, patience=2)
-        learn(city, first, dev=city, recipe=recipe, device="cpu", watch=record)
-        assert len(record.epochs) == 2, "nothing was found in two epochs"
 
     def test_hold_out(self):
         corpus = generate(200, seed=1)

@@ -50,7 +50,7 @@ def make_repeatable(device: torch.device) -> None:
     import torch
 
     if device.type == "cuda":
-        torch.cuda.set_device(device)  # steps are recorded on the current device
+        torch.cuda.set_device(device.index or 0)  # steps are recorded on the current device
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.use_deterministic_algorithms(True, warn_only=True)
         # filling fresh memory costs a kernel per tensor, and we read nothing that was not written

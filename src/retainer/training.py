@@ -69,12 +69,15 @@ class Training:
                 raise
             if checkpoint is not None and checkpoint.due():
                 checkpoint.save(self._state(descent))
+        if self._stale():
+            self.watch.note(f"  no better epoch for {self.recipe.patience} epochs: enough")
         if self.best:
             self.student.load_state_dict(self.best)
 
     def _stale(self) -> bool:
+        """Say whether the best epoch is long past; as long as nothing at all is found, the best is still to come."""
         waited = self.facts["epoch"] - self.facts["best_epoch"]
-        return bool(self.recipe.patience and self.dev and waited >= self.recipe.patience)
+        return bool(self.recipe.patience and self.facts["best"] and waited >= self.recipe.patience)
 
     def _state(self, descent: Descent) -> State:
         return State(self.student.state_dict(), pack_optimizer(descent.optimizer), self.best, self.facts)

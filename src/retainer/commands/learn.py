@@ -92,10 +92,11 @@ def configure(recipe: str, method: str, changes: dict[str, Any]) -> tuple[Recipe
 def _summary(version: Version, out: str, seconds: float) -> str:
     record = version.lineage
     old = [type_ for task in record.tasks[:-1] for type_ in task]
+    made = len(record.scores["history"])
     lines = [
         f"learned   {', '.join(record.tasks[-1])}",
         f"before    {', '.join(old) or '(nothing: this is a first version)'}",
-        f"method    {record.method}, epoch {record.scores['epoch']} of {record.recipe['epochs']}, {seconds:.0f} s",
+        f"method    {record.method}, epoch {record.scores['epoch']} of {made}, {seconds:.0f} s",
         f"version   {out}",
     ]
     measured = {"new": "the new types", "all": "all types", "last": ""}[record.recipe["select"]]
