@@ -6,8 +6,8 @@
     python benchmarks/training.py DATA --encoder bert-base              random weights in the shape of BERT-base
     python benchmarks/training.py DATA --control 2                      the usual way instead, two epochs per task
 
-DATA is a folder with train, dev and test files. Parts: start-up (imports, the encoder's weights), data (reading,
-planning, encoding), teacher (its one pass over the slice), steps, evaluation (dev every epoch, test every task). The
+DATA is a folder with train, dev and test files. Parts: before (reading, planning), encode, teacher (its one pass over
+the slice), steps, dev (every epoch), test (every task), rest (imports, the encoder's weights, bookkeeping). The
 control is timed for as many epochs as given; ``setting`` is what that comes to for all epochs of the recipe.
 """
 
@@ -173,6 +173,8 @@ def main() -> None:
     if options.child:
         Path(options.child).write_text(json.dumps(one(options)))
         return
+    if missing := [name for name in ("train", "dev", "test") if not list(Path(options.data).glob(f"{name}.*"))]:
+        sys.exit(f"{options.data} has no file {missing[0]}.*")
     results = several(options)
     for result in results:
         parts = " ".join(f"{name} {seconds:.1f}" for name, seconds in result["parts"].items())
@@ -186,6 +188,8 @@ def main() -> None:
         kept = {name: value for name, value in vars(options).items() if value and name not in ("data", "out")}
         document = {"machine": machine(), "arguments": kept, "runs": results}
         Path(options.out).write_text(json.dumps(document, indent=1) + "\n")
+    if len(results) < len(options.seeds.split(",")):
+        sys.exit(1)
 
 
 if __name__ == "__main__":

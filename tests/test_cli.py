@@ -77,7 +77,8 @@ class TestBasics:
         refused("evaluate", "m", "d", "--jsn", says=["--jsn", "retainer evaluate --help"])
         refused("learn", "artist.conll", "--out", "x", says="from")
         refused("learn", "artist.conll", "--from", "builtin", "--out", "x", "--epochs", "many", says="whole number")
-        refused("evaluate", says="required")
+        refused("evaluate", says="missing: model")
+        refused("export", "somewhere", says="missing: --onnx")
 
     def test_our_own_fault_is_status_3(self, run, monkeypatch):
         monkeypatch.setattr("retainer.commands.evaluate.read", lambda path: 1 / 0)

@@ -1,6 +1,7 @@
 """ONNX: what was exported finds what the model finds, without its network."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -88,7 +89,7 @@ def test_the_verb(first, tmp_path, capsys):
     first.save(tmp_path / "v")
     assert main(["export", str(tmp_path / "v"), "--onnx", str(tmp_path / "x")]) == 0
     facts = json.loads((tmp_path / "x" / "config.json").read_text())
-    assert facts["retainer"] == {"weights": first.lineage.weights, "int8": False}
+    assert facts["retainer"]["weights"] == first.lineage.weights and facts["retainer"]["bits"] == 32
     capsys.readouterr()
     assert main(["predict", str(tmp_path / "x"), "play songs by queen"]) == 0
     assert json.loads(capsys.readouterr().out)["text"] == "play songs by queen"
@@ -99,17 +100,33 @@ def test_the_verb(first, tmp_path, capsys):
     assert "exists already" in errors and "export already" in errors and "cannot learn" in errors
 
 
-def test_what_is_not_whole_is_refused(exported, tmp_path):
-    import shutil
+def test_what_is_not_whole_is_refused(exported, small, tmp_path):
+    def broken(name, change):
+        folder = tmp_path / name
+        shutil.copytree(exported, folder)
+        change(folder)
+        return folder
 
-    for name in ("model.onnx", "config.json"):
-        broken = tmp_path / name
-        shutil.copytree(exported, broken)
-        (broken / name).write_text("{")
-        with pytest.raises(InputError, match="no whole ONNX export"):
-            load(broken)
+    bad = {
+        "no whole config.json": broken("a", lambda f: (f / "config.json").write_text("{")),
+        "no whole config.json of": broken("b", lambda f: (f / "config.json").write_text("{}")),
+        "truncated or was changed": broken("c", lambda f: (f / "model.onnx").write_bytes(b"x")),
+        "was changed after": broken("d", lambda f: shutil.copy(small / "model.onnx", f / "model.onnx")),
+        "has no tokenizer": broken("e", lambda f: (f / "tokenizer.json").unlink()),
+    }
+    for says, folder in bad.items():
+        with pytest.raises(InputError, match=says):
+            load(folder)
     with pytest.raises(InputError, match="cannot be saved"):
         load(exported).save(tmp_path / "v")
+    with pytest.raises(InputError, match="runs on the CPU"):
+        load(exported, device="cuda")
+
+
+def test_keep_and_gain_survive(first, city, quick, tmp_path):
+    version = learn(city, first, recipe=quick, device="cpu")
+    other = load(version.export(tmp_path / "v"))
+    assert (other.old_types, other.new_types) == (version.old_types, version.new_types) == (("artist",), ("city",))
 
 
 def test_a_missing_package_is_named():
@@ -119,4 +136,6 @@ def test_a_missing_package_is_named():
 
 def test_on_seven_bits_too(first, tmp_path, sentences, monkeypatch):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"architecture": "x86_64"}, raising=False)
-    assert len(load(first.export(tmp_path / "v", int8=True)).tag(sentences)) == len(sentences)
+    folder = first.export(tmp_path / "v", int8=True)
+    assert json.loads((folder / "config.json").read_text())["retainer"]["bits"] == 7
+    assert len(load(folder).tag(sentences)) == len(sentences)

@@ -193,13 +193,14 @@ class TestEarlyStop:
         version = learn(city, first, dev=dev, recipe=recipe, device="cpu", watch=record)
         kept, made = version.lineage.scores["epoch"], len(record.epochs)
         assert made == kept + 2 < 30
-        assert record.notes[-1].strip() == "no better epoch for 2 epochs: enough"
+        assert record.notes[-1].strip() == f"stopped early: epoch {kept} was the best so far"
 
     def test_it_waits_for_the_first_find(self, first, city, quick):
         """A slow start is no reason to give up."""
         record = Record()
         learn(city, first, dev=city, recipe=replace(quick, epochs=6, lr=1e-9, patience=2), device="cpu", watch=record)
         assert [epoch.dev for epoch in record.epochs] == [0.0] * 6
+        assert not any("stopped" in note for note in record.notes)
 
     def test_it_keeps_what_all_epochs_would_have_kept(self, first, city, quick):
         """Steps depend on the number of epochs asked for, not on where training stops."""

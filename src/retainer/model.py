@@ -113,7 +113,7 @@ def load_tagger(spec: str, *, head: Kind = "linear", need_head: bool = False) ->
                 f"{spec} has no token-classification head, so it cannot tag yet; teach it first: "
                 f"retainer learn DATA --from {spec} --out DIR"
             )
-        _require_vocabulary(place, spec)
+        require_vocabulary(place, spec)
         tokenizer = AutoTokenizer.from_pretrained(source, add_prefix_space=True)
         _require_fast(tokenizer, spec)
         network = _network(source, bare, spec)
@@ -182,7 +182,7 @@ def _limit(config: Any, tokenizer: Any) -> int:
     return int(min(positions, tokenizer.model_max_length, 8192))
 
 
-def _require_vocabulary(place: Path, spec: str) -> None:
+def require_vocabulary(place: Path, spec: str) -> None:
     """Refuse a folder without a tokenizer: transformers would make one up that knows no word."""
     names = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
     if place.is_dir() and not any(list(place.glob(name)) for name in names):
@@ -234,11 +234,15 @@ def _quiet() -> Iterator[None]:
     from transformers.utils import logging as their_logging
 
     level, bars = their_logging.get_verbosity(), their_logging.is_progress_bar_enabled()
+    hub = logging.getLogger("huggingface_hub")
+    hub_level = hub.level
+    hub.setLevel(logging.CRITICAL)
     their_logging.set_verbosity(logging.CRITICAL)
     their_logging.disable_progress_bar()
     try:
         yield
     finally:
         their_logging.set_verbosity(level)
+        hub.setLevel(hub_level)
         if bars:
             their_logging.enable_progress_bar()

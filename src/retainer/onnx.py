@@ -17,9 +17,10 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoTokenizer
 
+from retainer.builtin import sha256
 from retainer.encode import Batch, Encoder
 from retainer.errors import InputError
-from retainer.model import Tagger
+from retainer.model import Tagger, require_vocabulary
 from retainer.outputs import Outputs
 from retainer.spans import Labels
 
@@ -61,32 +62,35 @@ def export(tagger: Tagger, folder: Path, *, int8: bool, about: dict[str, Any]) -
     for package in ("onnx", "onnxscript", *(["onnxruntime"] if int8 else [])):
         _need(package)
     _write_graph(tagger, folder / FILE)
-    if int8:
-        _quantize(folder / FILE)
+    bits = _quantize(folder / FILE) if int8 else 32
     tagger.encoder.tokenizer.save_pretrained(folder)
     facts = {
         "id2label": dict(enumerate(tagger.labels.names)),
         "max_length": tagger.encoder.limit,
-        "retainer": {**about, "int8": int8},
+        "retainer": {**about, "bits": bits, "sha256": sha256(folder / FILE)},
     }
     (folder / "config.json").write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def load_exported(folder: Path) -> Exported:
-    """Load what was exported."""
+def load_exported(folder: Path) -> tuple[Exported, dict[str, Any]]:
+    """Load what was exported, and what was written down about it."""
     runtime = _need("onnxruntime")
+    require_vocabulary(folder, str(folder))
     try:
         facts = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         labels = Labels(tuple(facts["id2label"][str(i)] for i in range(len(facts["id2label"]))))
-        encoder = Encoder(AutoTokenizer.from_pretrained(folder, add_prefix_space=True), int(facts["max_length"]))
-        options = runtime.SessionOptions()
-        options.intra_op_num_threads = torch.get_num_threads()
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        session = runtime.InferenceSession(str(folder / FILE), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime's own errors have no common base
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{folder} is no whole ONNX export of retainer ({reason}); export it again") from None
-    return Exported(session, labels, encoder)
+        limit, about = int(facts["max_length"]), dict(facts["retainer"])
+        whole = about["sha256"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"{folder} has no whole config.json of an export by retainer; export it again") from None
+    if sha256(folder / FILE) != whole:
+        raise InputError(f"{folder / FILE} is truncated or was changed after it was exported; export it again")
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = torch.get_num_threads()
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    session = runtime.InferenceSession(str(folder / FILE), options, providers=["CPUExecutionProvider"])
+    encoder = Encoder(AutoTokenizer.from_pretrained(folder, add_prefix_space=True), limit)
+    return Exported(session, labels, encoder), about
 
 
 def _write_graph(tagger: Tagger, file: Path) -> None:
@@ -110,8 +114,8 @@ def _write_graph(tagger: Tagger, file: Path) -> None:
         )
 
 
-def _quantize(file: Path) -> None:
-    """Turn the weights into 8-bit numbers, a scale per channel.
+def _quantize(file: Path) -> int:
+    """Turn the weights into 8-bit numbers, a scale per channel, and return how many bits they use.
 
     Layers that narrow keep full precision: they see what a non-linearity let through, where a few large numbers cost
     all others their digits. Without VNNI instructions the 16-bit sums of x86 processors overflow, so there the weights
@@ -120,7 +124,7 @@ def _quantize(file: Path) -> None:
     quantization = import_module("onnxruntime.quantization")
     abilities: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
     x86 = abilities.get("architecture", "x86_64") == "x86_64"
-    vnni = abilities.get("avx512_vnni") or abilities.get("avx_vnni")
+    overflows = x86 and not (abilities.get("avx512_vnni") or abilities.get("avx_vnni"))
     whole = file.with_suffix(".whole.onnx")
     file.rename(whole)
     with _hushed():
@@ -129,10 +133,11 @@ def _quantize(file: Path) -> None:
             file,
             weight_type=quantization.QuantType.QInt8,
             per_channel=True,
-            reduce_range=x86 and not vnni,
+            reduce_range=overflows,
             nodes_to_exclude=_narrowing(whole),
         )
     whole.unlink()
+    return 7 if overflows else 8
 
 
 def _narrowing(file: Path) -> list[str]:

@@ -9,6 +9,8 @@ from typing import Any, Literal, get_args, get_type_hints
 
 from retainer.errors import InputError
 
+_KINDS = {int: "a whole number", float: "a number", bool: "true or false"}
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -78,7 +80,7 @@ class Recipe:
             kinds = (int, float) if hint is float else (hint,)
             fits = value in get_args(hint) if get_args(hint) else type(value) in kinds
             if not fits:
-                wanted = " or ".join(get_args(hint)) or hint.__name__
+                wanted = " or ".join(get_args(hint)) or _KINDS[hint]
                 raise InputError(f"{field} of the recipe must be {wanted}, not {value!r}")
         return dataclasses.replace(self, **changes)
 

@@ -69,8 +69,8 @@ class Training:
                 raise
             if checkpoint is not None and checkpoint.due():
                 checkpoint.save(self._state(descent))
-        if self._stale():
-            self.watch.note(f"  no better epoch for {self.recipe.patience} epochs: enough")
+        if self.facts["epoch"] < self.recipe.epochs:
+            self.watch.note(f"  stopped early: epoch {self.facts['best_epoch']} was the best so far")
         if self.best:
             self.student.load_state_dict(self.best)
 

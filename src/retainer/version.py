@@ -94,10 +94,25 @@ class Version:
     def export(self, folder: str | Path, *, int8: bool = False) -> Path:
         """Write an ONNX file with its tokenizer and labels, for use without PyTorch; int8 rounds its weights."""
         if isinstance(self.tagger, Exported):
-            raise InputError("this is an ONNX export already; export the version it came from")
+            raise InputError(f"this is an ONNX export already; export the version it came from{_origin(self.lineage)}")
         with new_folder(folder) as scratch:
-            export(self.tagger, scratch, int8=int8, about={"weights": self.lineage.weights})
+            export(
+                self.tagger, scratch, int8=int8, about={"weights": self.lineage.weights, "tasks": self.lineage.tasks}
+            )
         return Path(folder)
+
+
+def _exported(folder: Path, device: str) -> Version:
+    """Load an ONNX export, with as much of its lineage as it carries."""
+    if device not in ("auto", "cpu"):
+        raise InputError(f"{folder} is an ONNX export, which runs on the CPU; leave --device out, or use the version")
+    tagger, about = load_exported(folder)
+    tasks = tuple(tuple(task) for task in about.get("tasks", ()))
+    return Version(tagger.eval(), Lineage(tasks=tasks, weights=about.get("weights", "")))
+
+
+def _origin(lineage: Lineage) -> str:
+    return f" (its weights have the SHA-256 {lineage.weights[:12]}…)" if lineage.weights else ""
 
 
 def _whole(text: str) -> str:
@@ -119,7 +134,7 @@ def load(spec: str | Path, *, device: str = "auto", head: Kind = "linear", need_
     if Path(spec).is_file():
         raise InputError(f"{spec} is a file; a model is a folder, a hub name, or 'builtin'")
     if (Path(spec) / ONNX).is_file():
-        return Version(load_exported(Path(spec)).eval(), Lineage())
+        return _exported(Path(spec), device)
     lineage = Lineage.load(Path(spec)) if spec != "builtin" else Lineage()
     tagger = load_tagger(spec, head=head, need_head=need_head).to(pick_device(device)).eval()
     if not tagger.labels.types and not lineage.encoder:

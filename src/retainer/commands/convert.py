@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from retainer.commands.output import tell
+from retainer.commands.output import say
 from retainer.corpora import read, write
 from retainer.errors import InputError
 from retainer.files import require_free
@@ -26,4 +26,4 @@ def convert(in_: str, out: str, /, *, from_: str | None = None, to: str | None =
     require_free(out)
     corpus = read(in_, from_)
     write(corpus, out, target)
-    tell(f"{len(corpus)} sentences, {sum(corpus.counts.values())} entities: {corpus.format} -> {target}")
+    say(f"{len(corpus)} sentences, {sum(corpus.counts.values())} entities: {corpus.format} -> {target}")

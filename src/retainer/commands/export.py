@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from retainer.commands.output import tell
+from retainer.commands.output import say
+from retainer.files import require_free
 
 
 def export(model: str, /, *, onnx: str, int8: bool = False) -> None:
@@ -12,8 +13,9 @@ def export(model: str, /, *, onnx: str, int8: bool = False) -> None:
     :param onnx: new folder for model.onnx, the tokenizer and the names of the labels
     :param int8: 8-bit weights in most layers: less than half the size, faster on a CPU, a few entities differ
     """
+    require_free(onnx)
     from retainer.version import load
 
     version = load(model, device="cpu", need_head=True)
     version.export(onnx, int8=int8)
-    tell(f"{onnx}: model.onnx, tokenizer, config.json\nTry it:   retainer predict {onnx} 'some text'")
+    say(f"exported  {', '.join(version.types)}\nonnx      {onnx}\n\nTry it:   retainer predict {onnx} 'some text'")

@@ -46,7 +46,8 @@ def learn(
     :param set: any field of the method or the recipe, such as --set.temperature 0.5 --set.lr 5e-5
     :param dev: annotated file to choose the epoch on (default: a tenth of DATA is set aside)
     :param recipe: retainer (AdamW) or paper (SGD, as published)
-    :param epochs: passes over DATA (default: the recipe's, 10)
+    :param epochs: most passes over DATA (default: the recipe's, 10); it stops early after 3 without a better dev score,
+        --set.patience 0 makes all
     :param seed: fixes everything that is random
     :param device: auto, cpu or cuda
     :param json: print one JSON document
@@ -92,11 +93,12 @@ def configure(recipe: str, method: str, changes: dict[str, Any]) -> tuple[Recipe
 def _summary(version: Version, out: str, seconds: float) -> str:
     record = version.lineage
     old = [type_ for task in record.tasks[:-1] for type_ in task]
-    made = len(record.scores["history"])
+    made, most = len(record.scores["history"]), record.recipe["epochs"]
+    stopped = "" if made == most else f" (stopped early; at most {most})"
     lines = [
         f"learned   {', '.join(record.tasks[-1])}",
         f"before    {', '.join(old) or '(nothing: this is a first version)'}",
-        f"method    {record.method}, epoch {record.scores['epoch']} of {made}, {seconds:.0f} s",
+        f"method    {record.method}, epoch {record.scores['epoch']} of {made}{stopped}, {seconds:.0f} s",
         f"version   {out}",
     ]
     measured = {"new": "the new types", "all": "all types", "last": ""}[record.recipe["select"]]
