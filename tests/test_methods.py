@@ -10,11 +10,13 @@ from retainer.errors import InputError
 from retainer.methods import IGNORE, METHODS, RDP, Clock, Tokens, method
 from retainer.methods.rdp import prototype_weights, prototypes, pseudo_labels
 from retainer.outputs import Outputs
+from retainer.quirks import NONE
 from retainer.recipe import RECIPE_FIELDS
 
 OLD, NEW, WIDTH = 5, 4, 6
 CLOCK = Clock(torch.zeros(1).long(), 1, torch.zeros(1).long(), 1)
-NOT_JOINT = [name for name, one in METHODS.items() if not one.joint]
+NOT_JOINT = [name for name, one in METHODS.items() if not one.joint and one.quirks == NONE]
+"""What anybody may learn with; what released code computes has tests of its own."""
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +44,7 @@ def make(seed, size=40, labels=None, old_gold=False):
 
 def run(one, student, teacher, tokens):
     memory = one.begin(tokens, teacher)
-    targets = one.targets(tokens, memory, CLOCK)
+    targets = one.targets(tokens, teacher, memory, CLOCK)
     return one.losses(student, teacher, tokens, targets), targets
 
 
@@ -179,6 +181,7 @@ def test_the_ablations_differ_in_one_thing():
     changed = {
         name: {key: value for key, value in dataclasses.asdict(METHODS[name]).items() if plain[key] != value}
         for name in METHODS
+        if name != "rdp_released"
         if name.startswith("rdp-no")
     }
     assert changed == {

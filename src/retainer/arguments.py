@@ -62,7 +62,8 @@ def build(verb: str, command: Command) -> ArgumentParser:
 def _add(parser: ArgumentParser, parameter: inspect.Parameter, hint: Any, about: str) -> None:
     needed = parameter.default is parameter.empty
     if not needed and str(parameter.default) not in ("None", "False", "()", "{}"):
-        about += f" (default: {parameter.default})"
+        usual = parameter.default
+        about += f" (default: {','.join(usual) if isinstance(usual, tuple) else usual})"
     default: dict[str, Any] = {} if needed else {"default": parameter.default}
     if parameter.kind is parameter.POSITIONAL_ONLY:
         optional: dict[str, Any] = {} if needed else {"nargs": "?", **default}
@@ -70,7 +71,7 @@ def _add(parser: ArgumentParser, parameter: inspect.Parameter, hint: Any, about:
     elif hint is bool:
         parser.add_argument(f"--{_flag(parameter.name)}", action="store_true", help=about)
     elif hint == tuple[str, ...]:
-        parser.add_argument(f"--{_flag(parameter.name)}", type=names, help=about, metavar="A,B", default=())
+        parser.add_argument(f"--{_flag(parameter.name)}", type=names, help=about, metavar="A,B", **default)
     else:
         parser.add_argument(f"--{_flag(parameter.name)}", type=hint, help=about, required=needed, **default)
 

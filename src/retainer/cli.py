@@ -17,6 +17,7 @@ VERBS = {
     "learn": "teach a model new types from data in which only they are annotated",
     "predict": "find the entities of texts",
     "evaluate": "score a model on annotated data",
+    "bench": "measure methods side by side over the tasks of a benchmark",
     "check": "see what is odd in data before anyone trains on it",
     "convert": "turn one format into another",
     "export": "write a model as ONNX, for use without PyTorch",

@@ -64,8 +64,9 @@ class Descent:
         student = tagger.outputs(batch)
         clock = Clock(self.step // self.steps, self.recipe.epochs, self.step, self.recipe.epochs * self.steps)
         with torch.no_grad():
-            targets = lesson.method.targets(given, lesson.memory, clock)
-        return lesson.method.losses(student, lesson.teacher.at(rows), given, targets)
+            teacher = lesson.live.outputs(batch) if lesson.live else lesson.teacher.at(rows)
+            targets = lesson.method.targets(given, teacher, lesson.memory, clock)
+        return lesson.method.losses(student, teacher, given, targets)
 
     def _update(self) -> None:
         groups = self.optimizer.param_groups

@@ -81,6 +81,14 @@ class Encoded:
             batches = [(windows, int(self.lengths[windows].max())) for windows, _ in batches]
         return self._on_device([batches[i] for i in rng.permutation(len(batches))])
 
+    def in_order(self, size: int, seed: int | None = None) -> list[tuple[Tensor, int]]:
+        """Return batches as most code makes them: in file order or shuffled, padded to whatever is longest."""
+        order = np.arange(len(self.lengths))
+        if seed is not None:
+            np.random.default_rng(seed).shuffle(order)
+        parts = [order[at : at + size] for at in range(0, len(order), size)]
+        return self._on_device([(part, int(self.lengths[part].max())) for part in parts])
+
     def longest_first(self, budget: int) -> list[tuple[Tensor, int]]:
         """Return all windows once, longest first, at most ``budget`` pieces a batch: for passes that only look."""
         order = np.argsort(-self.lengths, kind="stable")

@@ -14,7 +14,8 @@ from torch.nn import functional as F
 
 from retainer.spans import Labels
 
-Kind = Literal["linear", "cosine"]
+Kind = Literal["linear", "cosine", "sequence"]
+"""How a head scores; ``sequence`` is a quirk of released code and for the bench alone."""
 
 MARGIN = 1e-2
 """How far below the winner a new row starts: more than rounding, far less than one step of training moves it."""
@@ -43,8 +44,8 @@ class Head(nn.Module):
         super().__init__()
         self.kind, self.old, self.new = kind, old, new
         self.register_buffer("norm", torch.tensor(float(norm)))
-        self.sigma = nn.Parameter(torch.tensor(float(sigma)), requires_grad=kind == "cosine")
-        if kind == "cosine":
+        self.sigma = nn.Parameter(torch.tensor(float(sigma)), requires_grad=kind != "linear")
+        if kind != "linear":
             for rows in self.blocks:
                 rows.bias.requires_grad_(False)
 
@@ -64,7 +65,7 @@ class Head(nn.Module):
         hidden = hidden.float()
         if self.kind == "linear":
             return torch.cat([F.linear(hidden, rows.weight, rows.bias) for rows in self.blocks], dim=-1)
-        unit = F.normalize(hidden, dim=-1)
+        unit = F.normalize(hidden, dim=1 if self.kind == "sequence" else -1)
         return self.sigma * torch.cat([F.linear(unit, F.normalize(rows.weight, dim=-1)) for rows in self.blocks], -1)
 
     def weight(self) -> Tensor:
@@ -103,6 +104,24 @@ class Head(nn.Module):
         best = old(hidden).max(dim=-1).values.detach()
         place = _place_linear if self.kind == "linear" else _place_cosine
         return Head(self.kind, old.old, place(old, toward, hidden, best), sigma=float(self.sigma.detach()))
+
+
+def released_head(old: Head, labels: Labels, hidden: Tensor, gold: Tensor, base: bool) -> Head:
+    """Return the head of released code: random rows at first, later the mean directions of the DEV set's vectors."""
+    width, known = hidden.shape[-1], len(old.weight())
+    if base:
+        rows = torch.empty(len(labels.names), width, device=hidden.device).uniform_(-(width**-0.5), width**-0.5)
+        return Head(
+            "sequence", Rows(rows[:known], rows.new_zeros(known)), Rows(rows[known:], rows.new_zeros(len(rows) - known))
+        )
+    unit = F.normalize(hidden, dim=-1)
+    sums = unit.new_zeros(len(labels.names), width).index_add_(0, gold, unit)
+    counts = torch.bincount(gold, minlength=len(labels.names))
+    for index in range(known, len(labels.names)):
+        if not counts[index]:
+            sums[index] = sums[index - 1]  # an I that never occurs copies its B
+    rows = F.normalize(sums[known:], dim=-1) * old.weight()[1:].norm(dim=-1).mean()
+    return Head("sequence", old.merged().old, Rows(rows, rows.new_zeros(len(rows))), sigma=float(old.sigma.detach()))
 
 
 def directions(labels: Labels, hidden: Tensor, gold: Tensor) -> Tensor:

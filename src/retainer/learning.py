@@ -124,6 +124,8 @@ def _job(
     if isinstance(version.tagger, Exported):
         raise InputError("an ONNX export cannot learn; start from the version it came from")
     version.tagger.to(pick_device(device))
+    if way.quirks != version.tagger.quirks:
+        raise InputError("this method repeats the defects of released code and is for `retainer bench` alone; use rdp")
     if way.joint and version.types:
         version = _from_encoder(version, corpus, device, recipe)
     new = _new_types(version, corpus, chosen)

@@ -13,11 +13,13 @@ from torch import Tensor
 
 from retainer.corpora import Corpus
 from retainer.encode import Encoded, Encoder
+from retainer.errors import InputError
+from retainer.heads import Head, released_head
 from retainer.methods import Finetune, Method, Tokens
-from retainer.metrics import Spans, gold_spans, predicted_spans, score
+from retainer.metrics import Spans, gold_spans
 from retainer.model import Tagger
 from retainer.outputs import Outputs
-from retainer.predict import observe, tag
+from retainer.predict import judged, observe, tag
 from retainer.recipe import Recipe
 from retainer.spans import Labels, Sentence
 
@@ -32,9 +34,7 @@ class DevSet:
 
     def score(self, tagger: Tagger) -> float:
         """Return the micro F1 of a tagger on the types that count."""
-        tagged = tag(tagger, self.encoded)
-        found = predicted_spans(tagged.ids, tagger.labels, tagged.sentence_starts, self.types)
-        return score(self.gold, found, self.types).micro
+        return judged(tagger, tag(tagger, self.encoded), self.gold, self.types).micro
 
     def renumbered(self, renumber: Callable[[Encoded], Encoded]) -> DevSet:
         """Return the same set with other numbers for its pieces."""
@@ -56,6 +56,8 @@ class Lesson:
     """Whether this is a first task, with nothing to forget."""
     changed: int
     """Words whose prediction changed by growing the head alone: 0, and measured every time."""
+    live: Tagger | None = None
+    """The teacher itself, where what it says of a word depends on the batch, so that it cannot be asked beforehand."""
 
     @property
     def encoded(self) -> list[Encoded]:
@@ -72,10 +74,14 @@ def prepare(
     labels = teacher.labels.grow(new)
     gold = gold_labels(train.sentences, labels).to(teacher.device)
     seen = observe(teacher, encoded, hidden=True)
-    head = teacher.head.grow(labels, seen.hidden, gold)
     base = not teacher.labels.types
+    head = (
+        _released(teacher, dev, labels)
+        if teacher.quirks.sequence_norm
+        else teacher.head.grow(labels, seen.hidden, gold)
+    )
     used: Method = Finetune() if base else method
-    tokens = Tokens(gold, torch.arange(len(gold), device=gold.device), labels.outside, len(teacher.labels.names))
+    tokens = _tokens(gold, encoded, labels.outside, len(teacher.labels.names))
     with torch.no_grad():
         changed = int((head(seen.hidden).argmax(-1) != seen.logits.argmax(-1)).sum())
         memory = used.begin(tokens, seen)
@@ -89,7 +95,25 @@ def prepare(
         dev=_dev_set(dev, encoder, teacher, new, recipe),
         base=base,
         changed=changed,
+        live=teacher if teacher.quirks.batch and not base else None,
     )
+
+
+def _tokens(gold: Tensor, encoded: Encoded, outside: int, old: int) -> Tokens:
+    """Return the words of a slice, each with its number and that of its sentence."""
+    starts = torch.from_numpy(encoded.sentence_starts)
+    sentences = torch.repeat_interleave(torch.arange(len(starts) - 1), starts.diff())
+    return Tokens(gold, torch.arange(len(gold), device=gold.device), outside, old, sentences.to(gold.device))
+
+
+def _released(teacher: Tagger, dev: Corpus | None, labels: Labels) -> Head:
+    """Grow the head as released code does, from the dev set."""
+    if dev is None:
+        raise InputError("the head of the released code is made from a dev set, and there is none")
+    encoded = teacher.encoder(dev.sentences, teacher.device)
+    gold = gold_labels(dev.sentences, labels).to(teacher.device)
+    hidden = observe(teacher, encoded, hidden=True).hidden
+    return released_head(teacher.head, labels, hidden, gold, base=not teacher.labels.types)
 
 
 def gold_labels(sentences: Sequence[Sentence], labels: Labels) -> Tensor:

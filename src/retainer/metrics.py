@@ -47,6 +47,17 @@ def predicted_spans(ids: Array, labels: Labels, sentence_starts: Array, types: S
     return Spans(start[known], end[known], type_[start[known]])
 
 
+def flat_spans(ids: Array, labels: Labels, gold: Spans, types: Sequence[str]) -> Spans:
+    """Read the entities as released code does: across sentences, and labels the annotation never uses become O."""
+    begins, goes_on = set(gold.type.tolist()), set(gold.type[gold.end - gold.start > 1].tolist())
+    used = [
+        type_ in types and list(types).index(type_) in (begins if kind in "BS" else goes_on) if type_ else True
+        for kind, type_ in labels.parts
+    ]
+    rewritten = np.where(np.array(used)[ids], ids, labels.outside)
+    return predicted_spans(rewritten, labels, np.array([0, len(ids)]), types)
+
+
 def gold_spans(sentences: Iterable[Sentence], sentence_starts: Array, types: Sequence[str]) -> Spans:
     """Lay the annotated entities of the given types out as arrays."""
     number = {type_: i for i, type_ in enumerate(types)}
@@ -114,11 +125,14 @@ class Scores:
         """Mean F1 over the types that occur in the gold annotation."""
         return self.macro_of(self.per_type) or 0.0
 
+    @property
+    def total(self) -> Score:
+        """All entities counted together."""
+        return _together(self.per_type.values())
+
     def micro_of(self, types: Iterable[str]) -> float:
         """Micro F1 of some types."""
-        chosen = [self.per_type[type_] for type_ in types]
-        counts = ((score.correct, score.predicted, score.support) for score in chosen)
-        return Score(*map(sum, zip(*counts, strict=True))).f1 if chosen else 0.0
+        return _together(self.per_type[type_] for type_ in types).f1
 
     def macro_of(self, types: Iterable[str]) -> float | None:
         """Mean F1 of some types (old, new), or None if none of them occurs in the gold annotation."""
@@ -129,6 +143,11 @@ class Scores:
         """Return everything for a result file."""
         per_type = {type_: score.as_dict() for type_, score in self.per_type.items()}
         return {"micro": self.micro, "macro": self.macro, "per_type": per_type}
+
+
+def _together(scores: Iterable[Score]) -> Score:
+    parts = [(score.correct, score.predicted, score.support) for score in scores]
+    return Score(*(sum(column) for column in zip(*parts, strict=True))) if parts else Score(0, 0, 0)
 
 
 def score(gold: Spans, predicted: Spans, types: Sequence[str]) -> Scores:

@@ -21,6 +21,7 @@ from retainer.encode import Batch, Encoder
 from retainer.errors import InputError
 from retainer.heads import Head, Kind, Rows
 from retainer.outputs import Outputs
+from retainer.quirks import NONE, Quirks
 from retainer.spans import Labels
 
 HEAD_NAMES = ("classifier", "score")
@@ -32,6 +33,8 @@ UNFOLDED = "cosine_head.safetensors"
 
 class Tagger(nn.Module):
     """An encoder, a head and the labels of its outputs. ``network`` is the transformers model they came in."""
+
+    quirks: Quirks = NONE
 
     def __init__(self, network: Any, head: Head, labels: Labels, encoder: Encoder) -> None:
         super().__init__()
@@ -57,14 +60,15 @@ class Tagger(nn.Module):
 
     def hidden(self, batch: Batch) -> Tensor:
         """Return the last layer's vectors of all positions, dropout included while training."""
-        last = self.body(input_ids=batch.ids, attention_mask=batch.mask.long()).last_hidden_state
+        mask = torch.ones_like(batch.ids) if self.quirks.batch else batch.mask.long()
+        last = self.body(input_ids=batch.ids, attention_mask=mask).last_hidden_state
         hidden: Tensor = _dropout(self.network)(last).float()
         return hidden
 
     def outputs(self, batch: Batch) -> Outputs:
         """Return scores and vectors of all positions in one row."""
-        hidden = self.hidden(batch).flatten(0, 1)
-        return Outputs(self.head(hidden), hidden)
+        hidden = self.hidden(batch)
+        return Outputs(self.head(hidden).flatten(0, 1), hidden.flatten(0, 1))
 
     def forward(self, batch: Batch) -> Tensor:
         """Return the scores of all labels at all positions."""
@@ -73,11 +77,17 @@ class Tagger(nn.Module):
 
     def grown(self, labels: Labels, head: Head) -> Tagger:
         """Return an independent copy with a larger head; this tagger stays as it is and can serve as the teacher."""
-        return Tagger(copy.deepcopy(self.network), head, labels, self.encoder).to(self.device)
+        return self.like(copy.deepcopy(self.network), head, labels).to(self.device)
 
     def settled(self) -> Tagger:
         """Return the same tagger with old and new rows joined: training is over."""
-        return Tagger(self.network, self.head.merged().to(self.device), self.labels, self.encoder)
+        return self.like(self.network, self.head.merged().to(self.device), self.labels)
+
+    def like(self, network: Any, head: Head, labels: Labels) -> Tagger:
+        """Return a tagger that reads and behaves like this one."""
+        other = Tagger(network, head, labels, self.encoder)
+        other.quirks = self.quirks
+        return other
 
     def save(self, folder: Path) -> None:
         """Write a plain Hugging Face folder; a cosine head is folded, and kept unfolded beside."""

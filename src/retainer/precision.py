@@ -36,7 +36,7 @@ class Half(Full):
 
     def __init__(self, student: Tagger) -> None:
         body = copy.deepcopy(student.network).to(torch.bfloat16)
-        super().__init__(Tagger(body, student.head, student.labels, student.encoder))
+        super().__init__(student.like(body, student.head, student.labels))
         pairs = zip(student.network.parameters(), self.tagger.network.parameters(), strict=True)
         self.pairs = [(full, half) for full, half in pairs if full.requires_grad]
 

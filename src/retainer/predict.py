@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from retainer.encode import Encoded
-from retainer.metrics import Array, Spans, predicted_spans
+from retainer.metrics import Array, Scores, Spans, flat_spans, predicted_spans, score
 from retainer.model import Tagger
 from retainer.outputs import Outputs
 from retainer.spans import Sentence
@@ -30,7 +30,9 @@ def observe(tagger: Tagger, encoded: Encoded, *, hidden: bool = False) -> Output
     size = encoded.word_count
     logits = torch.empty(size + 1, len(tagger.labels.names), device=encoded.device)
     vectors = logits.new_empty(size + 1, tagger.width) if hidden else logits.new_empty(0)
-    for windows, length in encoded.longest_first(BUDGET.get(encoded.device.type, BUDGET["cpu"])):
+    budget = BUDGET.get(encoded.device.type, BUDGET["cpu"])
+    quirk = tagger.quirks.batch
+    for windows, length in encoded.in_order(quirk) if quirk else encoded.longest_first(budget):
         batch = encoded.batch(windows, length)
         rows = batch.words.flatten() % (size + 1)  # positions that are no first piece land in the spare last row
         seen = tagger.outputs(batch)
@@ -62,6 +64,13 @@ def find(tagger: Tagger, sentences: Sequence[Sentence], types: Sequence[str]) ->
     return predicted_spans(tagged.ids, tagger.labels, tagged.sentence_starts, types), tagged
 
 
+def judged(tagger: Tagger, tagged: Tagged, gold: Spans, types: Sequence[str]) -> Scores:
+    """Score predictions: sentence by sentence, or with the quirk of taking all of them for one."""
+    if tagger.quirks.flat_scores:
+        return score(gold, flat_spans(tagged.ids, tagger.labels, gold, types), types)
+    return score(gold, predicted_spans(tagged.ids, tagger.labels, tagged.sentence_starts, types), types)
+
+
 def entities(tagger: Tagger, sentences: Sequence[Sentence]) -> list[list[dict[str, Any]]]:
     """Return the entities of each sentence with the keys of transformers' token-classification pipeline.
 
@@ -75,14 +84,14 @@ def entities(tagger: Tagger, sentences: Sequence[Sentence]) -> list[list[dict[st
     scores = (sums[spans.end] - sums[spans.start]) / (spans.end - spans.start)
     found: list[list[dict[str, Any]]] = [[] for _ in sentences]
     columns = (column.tolist() for column in (owners, spans.start, spans.end, spans.type, scores))
-    for row, start, end, type_, score in zip(*columns, strict=True):
+    for row, start, end, type_, mean in zip(*columns, strict=True):
         text, offsets = sentences[row].located()
         base = int(tagged.sentence_starts[row])
         first, last = offsets[start - base][0], offsets[end - base - 1][1]
         found[row].append(
             {
                 "entity_group": types[type_],
-                "score": score,
+                "score": mean,
                 "word": text[first:last],
                 "start": first,
                 "end": last,

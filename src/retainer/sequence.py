@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from retainer.errors import InputError
+from retainer.guesses import judge
 from retainer.learning import learn
 from retainer.methods import Method
 from retainer.methods import method as find_method
-from retainer.metrics import Scores, backward_transfer, forgetting
+from retainer.metrics import Scores, backward_transfer, forgetting, gold_spans, spans_by_sentence
+from retainer.predict import find, judged
 from retainer.progress import Silence
 from retainer.recipe import Recipe
 from retainer.runtime import versions
+from retainer.spans import Span
 from retainer.tasks import Plan, Task
 from retainer.version import Version, load
 
@@ -26,7 +29,20 @@ class Step:
     task: Task
     version: Version
     scores: Scores
+    spans: Sequence[tuple[Span, ...]]
+    """What was found in each sentence of the test set."""
     seconds: float
+    guesses: Scores | None = None
+    """How good the labels were that the method gave to unannotated words, against the truth it did not see."""
+
+    @classmethod
+    def after(cls, task: Task, version: Version, seconds: float, guesses: Scores | None = None) -> Step:
+        """Score a version on the test set of a task."""
+        test = task.test or task.train
+        found, tagged = find(version.tagger, test.sentences, version.types)
+        gold = gold_spans(test, tagged.sentence_starts, version.types)
+        spans = spans_by_sentence(found, tagged.sentence_starts, version.types)
+        return cls(task, version, judged(version.tagger, tagged, gold, version.types), spans, seconds, guesses)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the row of a result file."""
@@ -35,6 +51,7 @@ class Step:
             **self.scores.as_dict(),
             "old_macro": self.scores.macro_of(self.task.old) if self.task.old else None,
             "new_macro": self.scores.macro_of(self.task.new),
+            "guesses": None if self.guesses is None else self.guesses.total.as_dict(),
             "seconds": self.seconds,
         }
 
@@ -48,26 +65,38 @@ def run(
     seed: int = 0,
     device: str = "auto",
     first: Step | None = None,
+    look: bool = False,
     watch: Silence | None = None,
 ) -> Iterator[Step]:
-    """Learn task after task and yield after each. ``first`` shares a first task, which is the same for all methods."""
+    """Learn task after task and yield after each.
+
+    ``first`` shares a first task, which is the same for all methods; ``look`` judges the method's guesses by the truth
+    that was hidden from it, which takes another pass of the teacher.
+    """
     if plan.test is None:
         raise InputError("a sequence of tasks is scored on a test set, and there is none")
     recipe, version = recipe or Recipe(), None
-    joint = (find_method(method) if isinstance(method, str) else method).joint
+    way = find_method(method) if isinstance(method, str) else method
     for number in range(1, len(plan) + 1):
         if number == 1 and first is not None:
             version = first.version
             yield first
             continue
+        task = plan.joint(number) if way.joint else plan.task(number)
+        start = version if version is not None and not way.joint else _encoder(encoder, way, recipe, device)
+        guesses = judge(start, way, plan, number, recipe) if look else None
         began = time.perf_counter()
-        task = plan.joint(number) if joint else plan.task(number)
-        start = version if version is not None and not joint else load(encoder, device=device, head=recipe.head)
         version = learn(
-            task.train, start, method=method, dev=task.dev, recipe=recipe, seed=seed, device=device, watch=watch
+            task.train, start, method=way, dev=task.dev, recipe=recipe, seed=seed, device=device, watch=watch
         )
-        shown = plan.task(number)
-        yield Step(shown, version, version.evaluate(shown.test or task.train), time.perf_counter() - began)
+        yield Step.after(plan.task(number), version, time.perf_counter() - began, guesses)
+
+
+def _encoder(encoder: str, way: Method, recipe: Recipe, device: str) -> Version:
+    """Load the bare encoder, with the quirks of the method if it has any."""
+    version = load(encoder, device=device, head="sequence" if way.quirks.sequence_norm else recipe.head)
+    version.tagger.quirks = way.quirks
+    return version
 
 
 def cell(method: str, steps: Sequence[Step], *, seed: int, encoder: str = "builtin") -> dict[str, Any]:

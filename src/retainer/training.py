@@ -31,7 +31,7 @@ class Training:
     def __init__(self, lesson: Lesson, recipe: Recipe, seed: int, watch: Silence) -> None:
         self.lesson, self.recipe, self.seed, self.watch = lesson, recipe, seed, watch
         self.student = lesson.student
-        self.vocabulary = Vocabulary(self.student.network, lesson.encoded)
+        self.vocabulary = Vocabulary(self.student.network, lesson.encoded, narrow=lesson.live is None)
         self.slice = self.vocabulary.renumber(lesson.slice)
         self.dev = lesson.dev and lesson.dev.renumbered(self.vocabulary.renumber)
         self.best: Tensors = {}
@@ -100,7 +100,7 @@ class Training:
         seed = _mix(self.seed, epoch)
         torch.manual_seed(seed)
         descent.begin(epoch)
-        batches = self.slice.shuffled(self.recipe.batch, seed, few_shapes=self.student.device.type == "cuda")
+        batches = self._batches(seed)
         for number, (windows, length) in enumerate(batches):
             step(windows, length)
             if self.student.device.type == "cpu":
@@ -111,6 +111,11 @@ class Training:
             self._require_finite(descent, number, batches[number][0])
         losses = dict(zip(descent.names, log.mean(dim=0).tolist(), strict=True))
         self._finish_epoch(losses, time.perf_counter() - began)
+
+    def _batches(self, seed: int) -> list[tuple[Tensor, int]]:
+        if self.student.quirks.batch:
+            return self.slice.in_order(self.recipe.batch, seed)
+        return self.slice.shuffled(self.recipe.batch, seed, few_shapes=self.student.device.type == "cuda")
 
     def _require_finite(self, descent: Descent, number: int, windows: Tensor) -> None:
         values = zip(descent.names, descent.log[number].isfinite().tolist(), strict=True)

@@ -20,10 +20,10 @@ from retainer.encode import Encoded
 class Vocabulary:
     """The pieces of some encoded corpora. Pieces up to the padding's keep their numbers: encoders count from it."""
 
-    def __init__(self, network: Any, corpora: Sequence[Encoded]) -> None:
+    def __init__(self, network: Any, corpora: Sequence[Encoded], narrow: bool = True) -> None:
         self.network, self.whole = network, network.get_input_embeddings()
         self.pieces: Tensor | None = None
-        if type(self.whole) is nn.Embedding and self.whole.max_norm is None:
+        if narrow and type(self.whole) is nn.Embedding and self.whole.max_norm is None:
             last = max(corpora[0].pad, self.whole.padding_idx or 0)
             kept = torch.arange(last + 1, device=corpora[0].device)
             self.pieces = torch.unique(torch.cat([kept, *(corpus.ids for corpus in corpora)]))

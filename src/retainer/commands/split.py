@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from retainer.commands.output import say, say_json
-from retainer.corpora import Corpus, read, write
-from retainer.errors import InputError
+from retainer.corpora import read, read_parts, write
 from retainer.files import new_folder
 from retainer.tasks import Plan, plan
 
@@ -29,7 +28,7 @@ def split(
     :param types: types to use, in learning order (default: all, alphabetical)
     :param json: print the manifest
     """
-    train, dev, test = _parts(Path(data))
+    train, dev, test = read_parts(data) if Path(data).is_dir() else (read(data), None, None)
     made = plan(train, dev, test, fg=fg, pg=pg, seed=seed, types=types or None)
     manifest = made.manifest()
     with new_folder(out) as folder:
@@ -37,26 +36,6 @@ def split(
             _write_task(made, number, folder / f"task-{number:02}")
         (folder / "manifest.json").write_text(json_format.dumps(manifest, indent=1, ensure_ascii=False), "utf-8")
     say_json(manifest) if json else say(_summary(manifest))
-
-
-def _parts(path: Path) -> tuple[Corpus, Corpus | None, Corpus | None]:
-    if not path.is_dir():
-        return read(path), None, None
-    found = {name: _part(path, names) for name, names in NAMES.items()}
-    if found["train"] is None:
-        raise InputError(f"{path} has no file named train.*; name the file itself, or rename it")
-    return found["train"], found["dev"], found["test"]
-
-
-NAMES = {"train": ("train",), "dev": ("dev", "valid", "validation", "testa"), "test": ("test", "testb")}
-"""What people call the parts of a corpus."""
-
-
-def _part(folder: Path, names: tuple[str, ...]) -> Corpus | None:
-    files = [path for path in sorted(folder.iterdir()) if path.is_file() and path.stem in names]
-    if len(files) > 1:
-        raise InputError(f"{folder} has both {files[0].name} and {files[1].name}; leave one of them")
-    return read(files[0]) if files else None
 
 
 def _write_task(made: Plan, number: int, folder: Path) -> None:

@@ -3,12 +3,14 @@
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from retainer.corpora.conll import read_conll, write_conll
 from retainer.corpora.corpus import Corpus, fingerprint
 from retainer.corpora.doccano import read_doccano, sniff_doccano, write_doccano
 from retainer.corpora.jsonl import read_jsonl
 from retainer.corpora.lines import blamed, opening
+from retainer.corpora.parts import part_files
 from retainer.corpora.prodigy import read_prodigy, sniff_prodigy, write_prodigy
 from retainer.corpora.records import sniff_json
 from retainer.corpora.texts import load, save
@@ -16,7 +18,7 @@ from retainer.corpora.tokens import write_tokens
 from retainer.errors import InputError, nearest
 from retainer.spans import Sentence
 
-__all__ = ["FORMATS", "Corpus", "Format", "fingerprint", "read", "write"]
+__all__ = ["FORMATS", "Corpus", "Format", "fingerprint", "read", "read_parts", "write"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,12 @@ def read(path: str | os.PathLike[str], format: str | None = None) -> Corpus:
         passed = "".join(f", only {count} {name}" for name, count in corpus.oddities.items())
         raise InputError(f"{source}: found no sentence{passed}; the file must hold at least one")
     return corpus
+
+
+def read_parts(folder: str | os.PathLike[str]) -> tuple[Corpus, Corpus | None, Corpus | None]:
+    """Read the train, dev and test parts of a corpus from a folder; the last two may be missing."""
+    found = {name: read(path) for name, path in part_files(Path(folder)).items()}
+    return found["train"], found.get("dev"), found.get("test")
 
 
 def write(sentences: Iterable[Sentence], path: str | os.PathLike[str], format: str) -> None:

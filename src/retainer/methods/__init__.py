@@ -12,6 +12,7 @@ from retainer.methods.extend_ner import ExtendNER
 from retainer.methods.finetune import Finetune
 from retainer.methods.joint import Joint
 from retainer.methods.rdp import RDP
+from retainer.methods.rdp_released import RDPReleased
 from retainer.methods.self_training import SelfTraining
 
 METHODS: dict[str, Method] = {
@@ -21,6 +22,7 @@ METHODS: dict[str, Method] = {
     "extend_ner": ExtendNER(),
     "rdp": RDP(),
     "rdp_paper": RDP(relation_words="all", distil_words="all"),
+    "rdp_released": RDPReleased(),
     "rdp-no-cd": RDP(relation_weight=0.0),
     "rdp-no-se": RDP(entropy_weight=0.0),
     "rdp-no-ppl": RDP(pseudo="argmax"),
@@ -61,6 +63,7 @@ __all__ = [
     "Finetune",
     "Joint",
     "Method",
+    "RDPReleased",
     "SelfTraining",
     "Tokens",
     "method",

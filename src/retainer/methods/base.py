@@ -11,6 +11,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from retainer.errors import InputError
+from retainer.quirks import NONE, Quirks
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -33,6 +34,8 @@ class Tokens:
     rows: Tensor
     outside: int
     old: int
+    sentences: Tensor | None = None
+    """The number of the sentence of every word; known for a whole slice, not for a batch."""
 
     @cached_property
     def labelled(self) -> Tensor:
@@ -70,6 +73,8 @@ class Method:
 
     needs_teacher: ClassVar[bool] = False
     """Whether the old version's scores on the slice are wanted."""
+    quirks: ClassVar[Quirks] = NONE
+    """Defects of released code outside the method that belong to it; only the bench takes a method that has some."""
     joint: ClassVar[bool] = False
     """Whether the method starts from the encoder and sees all data so far: the upper bound, not a contender."""
 
@@ -87,9 +92,13 @@ class Method:
         """Look at the whole slice once per task, and return what ``targets`` should remember."""
         return None
 
-    def targets(self, tokens: Tokens, memory: Any, clock: Clock) -> Tokens:
+    def targets(self, tokens: Tokens, teacher: Outputs, memory: Any, clock: Clock) -> Tokens:
         """Return the labels to learn in a batch. Runs without gradient."""
         return tokens
+
+    def guesses(self, memory: Any) -> Tensor | None:
+        """Return the labels ``begin`` gave the words of the slice, if the method gives any: they can be judged."""
+        return None
 
     def losses(self, student: Outputs, teacher: Outputs, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
         """Return the terms of the loss by name; the loop adds them up, logs them and differentiates."""

@@ -54,7 +54,11 @@ class RDP(Method):
         guess = pseudo_labels(teacher, slice_.unannotated, self.pseudo, self.temperature, slice_.outside)
         return slice_.labels.where(~slice_.unannotated, guess)
 
-    def targets(self, tokens: Tokens, memory: Any, clock: Clock) -> Tokens:
+    def guesses(self, memory: Any) -> Tensor | None:
+        """Return the labels of the slice; with no pseudo labels there is nothing to judge."""
+        return None if self.pseudo == "none" else memory
+
+    def targets(self, tokens: Tokens, teacher: Outputs, memory: Any, clock: Clock) -> Tokens:
         """Look the pseudo labels of a batch up."""
         labels = memory[tokens.rows.clamp(min=0)]
         return replace(tokens, labels=tokens.labels.where(~tokens.unannotated, labels))

@@ -1,0 +1,108 @@
+"""One cell of a bench (preset x setting x method x seed): what determines it, where it lies, how it is kept."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from retainer.builtin import builtin_folder, sha256
+from retainer.errors import InputError
+from retainer.files import write_bytes, write_text
+from retainer.methods import METHODS, Method
+from retainer.preset import Setting
+from retainer.recipe import RECIPES, Recipe
+from retainer.spans import Span
+from retainer.tasks import Plan
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is measured: one method over the tasks of one setting with one seed."""
+
+    preset: str
+    setting: Setting
+    name: str
+    """The method's name in the table of methods."""
+    method: Method
+    seed: int
+    encoder: str
+    recipe: Recipe
+
+    @property
+    def title(self) -> str:
+        """How a person calls it."""
+        return f"{self.setting.name} {self.name} seed {self.seed}"
+
+    @property
+    def configuration(self) -> dict[str, Any]:
+        """Everything about it that has a default."""
+        return {"encoder": self.encoder, "recipe": asdict(self.recipe), "fields": asdict(self.method)}
+
+    def file(self, out: Path) -> Path:
+        """Return its place; what is not the default has its hash in the name."""
+        usual = RECIPES["retainer"].changed({"epochs": self.setting.epochs})
+        default = {"encoder": "builtin", "recipe": asdict(usual), "fields": asdict(METHODS[self.name])}
+        mark = "" if self.configuration == default else f".{digest(self.configuration)[:8]}"
+        return out / self.preset / self.setting.name / f"{self.name}{mark}" / f"seed-{self.seed}.json"
+
+    def key(self, plan: Plan) -> str:
+        """Return the hash of everything that determines the result."""
+        weights = weights_of(self.encoder)
+        kind = {"class": type(self.method).__name__, "quirks": asdict(self.method.quirks)}
+        return digest(
+            {**self.configuration, "kind": kind, "weights": weights, "plan": outline(plan), "seed": self.seed}
+        )
+
+    def base_key(self, plan: Plan) -> str:
+        """Return the hash of everything that determines the first version, which all methods share."""
+        task = {"slice": list(plan.slices[0]), "types": list(plan.groups[0]), "files": outline(plan)["files"]}
+        return digest({"recipe": asdict(self.recipe), "weights": weights_of(self.encoder), **task, "seed": self.seed})
+
+
+def digest(facts: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of some facts."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+def outline(plan: Plan) -> dict[str, Any]:
+    """Describe a plan by what it is made of: hashes of the files, and which task gets which rows."""
+    manifest = plan.manifest()
+    files = {name: facts["sha256"] for name, facts in manifest["files"].items()}
+    return {"files": files, "groups": [list(group) for group in plan.groups], "slices": list(map(list, plan.slices))}
+
+
+def weights_of(encoder: str) -> str:
+    """Return the hash of an encoder's weights; of one that only has a name, the name."""
+    folder = builtin_folder() if encoder == "builtin" else Path(encoder)
+    file = folder / "model.safetensors"
+    return sha256(file) if file.is_file() else encoder
+
+
+def finished(file: Path, key: str) -> dict[str, Any] | None:
+    """Return a cell that was measured before; one that was measured under other conditions is refused."""
+    if not file.is_file():
+        return None
+    try:
+        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        raise InputError(f"{file} is damaged; remove it, and it is measured again") from None
+    if found.get("key") != key:
+        raise InputError(
+            f"{file} was measured on other slices, weights or numbers than these; choose another --out, or --rerun"
+        )
+    return found
+
+
+def save(file: Path, document: Mapping[str, Any], spans: Sequence[Sequence[Sequence[Span]]]) -> None:
+    """Write a finished cell: first what was found in each sentence, then the file that says it is done."""
+    rows = [
+        {row: [[s.start, s.end, s.type] for s in found] for row, found in enumerate(task) if found} for task in spans
+    ]
+    packed = gzip.compress(json.dumps({"tasks": rows}).encode(), mtime=0)
+    write_bytes(file.with_suffix(".spans.json.gz"), packed)
+    write_text(file, json.dumps(document, indent=1) + "\n")

@@ -1,0 +1,109 @@
+"""`retainer bench`."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retainer.commands.output import say_json, say_table, tell
+from retainer.errors import InputError, nearest
+from retainer.files import write_text
+from retainer.methods import method as find_method
+from retainer.preset import Preset
+from retainer.preset import preset as find_preset
+from retainer.recipe import RECIPE_FIELDS, RECIPES, Recipe
+from retainer.report.summary import markdown, tables
+
+if TYPE_CHECKING:
+    from retainer.cells import Cell
+
+
+def bench(
+    preset: str,
+    /,
+    *,
+    data: str,
+    out: str,
+    setting: tuple[str, ...] = (),
+    methods: tuple[str, ...] = (),
+    seeds: tuple[str, ...] = ("1", "2", "3"),
+    encoder: str = "builtin",
+    recipe: str = "retainer",
+    jobs: int = 1,
+    set: dict[str, Any] = {},  # noqa: B006 (the parser needs the kind, and nobody changes it)
+    rerun: bool = False,
+    json: bool = False,
+    device: str = "auto",
+) -> None:
+    """Measure methods over the tasks of a benchmark, side by side; what is measured already is not measured again.
+
+    A cell is one JSON file, OUT/PRESET/SETTING/METHOD/seed-N.json; the table at the end is also written to
+    OUT/PRESET/table.md. A bench that was stopped goes on where it was when it is called again.
+
+    :param preset: conll2003
+    :param data: folder with train, dev and test files
+    :param out: folder for the cells
+    :param setting: FG-1-PG-1 and the like (default: those of the preset)
+    :param methods: methods to measure (default: those of the preset)
+    :param seeds: seeds, each with slices and a first version of its own
+    :param encoder: builtin, a folder, or a hub name
+    :param recipe: retainer, or paper (as the literature trained)
+    :param jobs: processes that share the device
+    :param set: any field of the recipe or of a method, such as --set.temperature 0.5
+    :param rerun: measure everything again
+    :param json: print the cells as one JSON document
+    :param device: auto, cpu or cuda
+    """
+    chosen = find_preset(preset)
+    cells = _cells(chosen, setting, methods, seeds, encoder, recipe, set)
+    if jobs < 1:
+        raise InputError(f"--jobs must be at least 1, not {jobs}")
+    if not Path(data).is_dir():
+        raise InputError(f"{data} is no folder; --data takes a folder with train, dev and test files")
+    from retainer.bench import Bench, run_bench
+
+    found = run_bench(Bench(Path(data), Path(out), chosen.types, device, rerun), cells, jobs, tell)
+    write_text(Path(out) / chosen.name / "table.md", markdown(found, chosen.published))
+    if json:
+        say_json(found)
+    else:
+        for table in tables(found, chosen.published):
+            say_table(table)
+
+
+def _cells(
+    chosen: Preset,
+    settings: tuple[str, ...],
+    methods: tuple[str, ...],
+    seeds: tuple[str, ...],
+    encoder: str,
+    recipe: str,
+    changes: dict[str, Any],
+) -> list[Cell]:
+    """Check the call and return the cells it asks for."""
+    from retainer.cells import Cell
+
+    if recipe not in RECIPES:
+        raise InputError(f"there is no recipe {recipe!r}{nearest(recipe, RECIPES)}; known are {', '.join(RECIPES)}")
+    ways = {name: find_method(name) for name in methods or chosen.methods}
+    known = {name: {field.name for field in dataclasses.fields(way)} for name, way in ways.items()}
+    for name in changes:
+        if name not in RECIPE_FIELDS.union(*known.values()):
+            close = nearest(name, RECIPE_FIELDS.union(*known.values()))
+            raise InputError(f"neither the recipe nor a method has a field {name!r}{close}")
+    of_recipe = {name: value for name, value in changes.items() if name in RECIPE_FIELDS}
+    cells = []
+    for one in (chosen.setting(name) for name in settings or chosen.settings):
+        full: Recipe = RECIPES[recipe].changed({"epochs": one.epochs} | of_recipe)
+        for name in ways:
+            fields = {field: value for field, value in changes.items() if field in known[name]}
+            way = find_method(name, fields)
+            cells += [Cell(chosen.name, one, name, way, seed, encoder, full) for seed in map(_seed, seeds)]
+    return cells
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise InputError(f"--seeds takes whole numbers separated by commas, not {text!r}")
+    return int(text)

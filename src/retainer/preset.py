@@ -1,0 +1,64 @@
+"""The benchmarks of the literature, as data: types in their order, settings, published scores."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+
+from retainer.errors import InputError, nearest
+
+FOLDER = files("retainer") / "presets"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One way to cut the types into tasks: FG-a-PG-b."""
+
+    name: str
+    fg: int
+    pg: int
+    epochs: int
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A benchmark: what stands in ``presets/NAME.toml``."""
+
+    name: str
+    types: tuple[str, ...]
+    methods: tuple[str, ...]
+    settings: Mapping[str, Setting]
+    published: Mapping[str, Mapping[str, tuple[float, float]]]
+    """Micro and macro F1 by setting and method."""
+
+    def setting(self, name: str) -> Setting:
+        """Return a setting by its name; one the preset does not list is made out of its numbers."""
+        if name in self.settings:
+            return self.settings[name]
+        numbers = re.fullmatch(r"FG-(\d+)-PG-(\d+)", name)
+        if not numbers:
+            close = nearest(name, self.settings)
+            raise InputError(f"{name!r} is no setting{close}; {self.name} has {', '.join(self.settings)}")
+        fg, pg = int(numbers[1]), int(numbers[2])
+        return Setting(name, fg, pg, epochs=20 if pg == 2 else 10)
+
+
+def presets() -> tuple[str, ...]:
+    """Return the names of all presets."""
+    return tuple(sorted(file.name.removesuffix(".toml") for file in FOLDER.iterdir() if file.name.endswith(".toml")))
+
+
+def preset(name: str) -> Preset:
+    """Return a preset by its name."""
+    if name not in presets():
+        raise InputError(f"there is no preset {name!r}{nearest(name, presets())}; known are {', '.join(presets())}")
+    table = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+    settings = {key: Setting(key, **value) for key, value in table["settings"].items()}
+    published = {
+        setting: {method: (float(micro), float(macro)) for method, (micro, macro) in rows.items()}
+        for setting, rows in table["published"].items()
+    }
+    return Preset(table["name"], tuple(table["types"]), tuple(table["methods"]), settings, published)

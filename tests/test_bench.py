@@ -1,0 +1,312 @@
+"""The bench: presets, cells, what is shared, what is measured again and what is not."""
+
+import gzip
+import json
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from retainer.bench import Bench, run_bench
+from retainer.cells import Cell, finished, save
+from retainer.cli import main
+from retainer.corpora import read_parts, write
+from retainer.corpora.generated import generate
+from retainer.errors import InputError
+from retainer.guesses import judge
+from retainer.methods import METHODS, RDP
+from retainer.metrics import gold_spans, score
+from retainer.preset import Setting, preset, presets
+from retainer.recipe import RECIPES, Recipe
+from retainer.report.summary import LEGEND, Row, lines, markdown, rows, tables
+from retainer.sequence import run
+from retainer.spans import Span
+from retainer.tasks import plan
+
+TYPES = ("artist", "city", "movie")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    for name, count, seed in (("train", 150, 1), ("dev", 40, 2), ("test", 40, 3)):
+        write(generate(count, seed=seed, types=list(TYPES)), folder / f"{name}.conll", "conll")
+    return folder
+
+
+def make(encoder, name="rdp", seed=1, **recipe):
+    numbers = {"epochs": 2, "base_lr": 3e-3, "lr": 1e-3} | recipe
+    return Cell(
+        "p", Setting("FG-1-PG-1", 1, 1, 2), name, METHODS[name], seed, str(encoder), replace(Recipe(), **numbers)
+    )
+
+
+@pytest.fixture(scope="module")
+def measured(data, encoder, tmp_path_factory):
+    """Two methods, one seed, measured once for all tests that only look."""
+    out = tmp_path_factory.mktemp("bench")
+    told = []
+    cells = [make(encoder, name) for name in ("rdp", "finetune")]
+    found = run_bench(Bench(data, out, TYPES, "cpu"), cells, 1, told.append)
+    return out, cells, found, told
+
+
+class TestPresets:
+    @pytest.mark.parametrize("name", presets())
+    def test_fit_the_code(self, name):
+        one = preset(name)
+        assert one.name == name and list(one.types) == sorted(one.types)
+        assert set(one.methods) <= set(METHODS) and set(one.published) <= set(one.settings)
+        for setting in one.settings.values():
+            assert setting.name == f"FG-{setting.fg}-PG-{setting.pg}"
+            assert (len(one.types) - setting.fg) % setting.pg == 0
+            assert setting.epochs == (20 if setting.pg == 2 else 10)
+        for rows_ in one.published.values():
+            assert all(0 < macro <= micro < 100 for micro, macro in rows_.values())
+
+    def test_conll2003_fits_the_corpus(self, conll2003):
+        train, dev, test = read_parts(conll2003)
+        assert train.types == preset("conll2003").types == dev.types == test.types
+
+    def test_other_settings_can_be_named(self):
+        assert preset("conll2003").setting("FG-2-PG-2") == Setting("FG-2-PG-2", 2, 2, 20)
+
+    def test_misspelt_names(self):
+        with pytest.raises(InputError, match="did you mean 'conll2003'"):
+            preset("conll2033")
+        with pytest.raises(InputError, match="FG-2-PG-1"):
+            preset("conll2003").setting("FG-1")
+
+
+class TestCells:
+    def test_the_shape_of_the_file(self, measured, encoder):
+        out, cells, found, _ = measured
+        document = json.loads(cells[0].file(out).read_text())
+        assert document == found[0]
+        named = ("preset", "setting", "method", "seed", "encoder", "tasks", "average", "seconds", "versions", "key")
+        assert set(named) <= set(document)
+        first, *later = document["tasks"]
+        assert first["old_macro"] is None and first["guesses"] is None
+        assert all(task["old_macro"] is not None and set(task["guesses"]) >= {"precision", "recall"} for task in later)
+        assert document["average"]["macro"] == pytest.approx(sum(task["macro"] for task in document["tasks"]) / 3)
+
+    def test_what_is_no_default_has_its_own_folder(self, encoder):
+        usual = RECIPES["retainer"]
+        setting = Setting("FG-1-PG-1", 1, 1, 10)
+        plain = Cell("p", setting, "rdp", METHODS["rdp"], 1, "builtin", usual)
+        others = [
+            replace(plain, encoder=str(encoder)),
+            replace(plain, method=RDP(temperature=2.0)),
+            replace(plain, recipe=replace(usual, lr=1.0)),
+        ]
+        assert plain.file(Path("o")) == Path("o/p/FG-1-PG-1/rdp/seed-1.json")
+        names = {one.file(Path("o")).parent.name for one in others}
+        assert len(names) == 3 and all(re.fullmatch(r"rdp\.[0-9a-f]{8}", name) for name in names)
+
+    def test_everything_that_matters_is_in_the_key(self, data, encoder):
+        bench = Bench(data, Path("o"), TYPES)
+        one = make(encoder)
+        made = bench.plan(one)
+        keys = {
+            one.key(made),
+            one.key(bench.plan(replace(one, seed=2))),
+            replace(one, seed=2).key(made),
+            replace(one, method=RDP(temperature=2.0)).key(made),
+            replace(one, name="extend_ner", method=METHODS["extend_ner"]).key(made),
+            replace(one, recipe=replace(one.recipe, batch=7)).key(made),
+            replace(one, encoder="elsewhere").key(made),
+        }
+        assert len(keys) == 7
+        assert one.base_key(made) == replace(one, method=RDP(temperature=2.0)).base_key(made), "methods share it"
+        assert one.base_key(made) != replace(one, recipe=replace(one.recipe, batch=7)).base_key(made)
+
+    def test_spans_lie_beside(self, measured, data):
+        """Scoring the stored spans again gives the stored scores."""
+        out, cells, found, _ = measured
+        packed = cells[0].file(out).with_suffix(".spans.json.gz")
+        tasks = json.loads(gzip.decompress(packed.read_bytes()))["tasks"]
+        made = Bench(data, out, TYPES).plan(cells[0])
+        for number, (stored, row) in enumerate(zip(tasks, found[0]["tasks"], strict=True), 1):
+            test, types = made.task(number).test, made.types(number)
+            spans = [[Span(*span) for span in stored.get(str(i), [])] for i in range(len(test))]
+            predicted = replace(test, sentences=tuple(s.with_spans(x) for s, x in zip(test, spans, strict=True)))
+            import numpy as np
+
+            starts = np.cumsum([0, *(len(s.words) for s in test)])
+            again = score(gold_spans(test, starts, types), gold_spans(predicted, starts, types), types)
+            assert again.micro == pytest.approx(row["micro"]) and again.macro == pytest.approx(row["macro"])
+
+    def test_a_killed_write_leaves_no_cell(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("retainer.cells.write_text", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            save(tmp_path / "seed-1.json", {}, [])
+        assert finished(tmp_path / "seed-1.json", "k") is None
+
+
+class TestRunning:
+    def test_nothing_is_measured_twice(self, measured, data, monkeypatch):
+        out, cells, found, _ = measured
+        monkeypatch.setattr(Bench, "measure", lambda *_: pytest.fail("measured again"))
+        told = []
+        assert run_bench(Bench(data, out, TYPES, "cpu"), cells, 1, told.append) == found
+        assert told == ["2 cells, 2 measured before"]
+
+    def test_the_first_version_is_learned_once(self, measured):
+        out, _, found, _ = measured
+        assert len([path for path in (out / "bases").iterdir() if path.is_dir()]) == 1
+        assert found[0]["tasks"][0]["per_type"] == found[1]["tasks"][0]["per_type"]
+
+    def test_a_shared_first_version_changes_nothing(self, measured, data, encoder):
+        out, cells, found, _ = measured
+        made = Bench(data, out, TYPES).plan(cells[0])
+        alone = list(run(made, "rdp", encoder=str(encoder), recipe=cells[0].recipe, seed=1, device="cpu"))
+        assert [step.scores.macro for step in alone] == [task["macro"] for task in found[0]["tasks"]]
+
+    def test_other_conditions_are_refused_and_rerun_measures_again(self, measured, data, encoder, tmp_path):
+        out, cells, found, _ = measured
+        copy = tmp_path / "copy"
+        shutil.copytree(out, copy)
+        file = cells[1].file(copy)
+        file.write_text(json.dumps({**json.loads(file.read_text()), "key": "other"}))
+        with pytest.raises(InputError, match="other slices, weights or numbers"):
+            run_bench(Bench(data, copy, TYPES, "cpu"), cells[1:], 1, lambda _: None)
+        again = run_bench(Bench(data, copy, TYPES, "cpu", rerun=True), cells[1:], 1, lambda _: None)
+        assert again[0]["average"] == found[1]["average"]
+        file.write_text("{")
+        with pytest.raises(InputError, match="damaged"):
+            run_bench(Bench(data, copy, TYPES, "cpu"), cells[1:], 1, lambda _: None)
+
+    def test_several_processes_give_the_same(self, measured, data, encoder, tmp_path):
+        out, cells, found, _ = measured
+        told = []
+        again = run_bench(Bench(data, tmp_path, TYPES, "cpu"), cells, 2, told.append)
+        assert [one["average"] for one in again] == [one["average"] for one in found]
+        assert told[0] == "2 cells, 0 measured before" and told[-1].startswith("[2/2]")
+
+    def test_a_missing_part_is_named(self, data, encoder, tmp_path):
+        shutil.copy(data / "train.conll", tmp_path / "train.conll")
+        with pytest.raises(InputError, match="no dev file"):
+            run_bench(Bench(tmp_path, tmp_path / "o", TYPES, "cpu"), [make(encoder)], 1, lambda _: None)
+
+
+class TestGuesses:
+    def test_against_a_slow_count(self, data, encoder, measured):
+        out, cells, _, _ = measured
+        bench = Bench(data, out, TYPES, "cpu")
+        made, base = bench.plan(cells[0]), bench.first(cells[0])
+        judged = judge(base, RDP(pseudo="argmax"), made, 2, cells[0].recipe)
+        hidden = [{s for s in sentence.spans if s.type == "artist"} for sentence in made.truth(2)]
+        gold = [{(s.start, s.end) for s in sentence.spans} for sentence in made.task(2).train]
+        guessed = base.tag(made.task(2).train.sentences)
+        free = [
+            {s for s in spans if not any(a < s.end and s.start < b for a, b in taken)}
+            for spans, taken in zip(guessed, gold, strict=True)
+        ]
+        correct = sum(len(a & b) for a, b in zip(hidden, free, strict=True))
+        assert judged.total.support == sum(map(len, hidden))
+        assert abs(judged.total.correct - correct) <= 2, "they differ only where a guess runs into a gold entity"
+
+    def test_who_guesses_nothing_is_not_judged(self, data, encoder, measured):
+        out, cells, _, _ = measured
+        bench = Bench(data, out, TYPES, "cpu")
+        made, base = bench.plan(cells[0]), bench.first(cells[0])
+        for name in ("finetune", "extend_ner", "rdp-no-pl"):
+            assert judge(base, METHODS[name], made, 2, cells[0].recipe) is None
+        assert judge(base, METHODS["rdp"], made, 1, cells[0].recipe) is None
+
+
+def fake(method, seed, macro, setting="FG-1-PG-1"):
+    task = {"old_macro": macro - 10, "new_macro": macro + 5, "guesses": {"precision": 80.0, "recall": 60.0}}
+    tasks = [{"old_macro": None, "new_macro": 90.0, "guesses": None}, task]
+    average = {"micro": macro + 1, "macro": macro}
+    return {
+        "setting": setting,
+        "method": method,
+        "seed": seed,
+        "average": average,
+        "tasks": tasks,
+        "forgetting": {"a": 4.0},
+    }
+
+
+class TestTable:
+    CELLS = [fake("rdp", 1, 70.0), fake("rdp", 2, 74.0), fake("joint", 1, 82.0), fake("rdp", 1, 60.0, "FG-2-PG-1")]
+
+    def test_means_and_distances(self):
+        found = rows(self.CELLS)
+        assert list(found) == ["FG-1-PG-1", "FG-2-PG-1"]
+        joint, rdp = lines(found["FG-1-PG-1"], {"rdp": (82.55, 80.64)})
+        assert joint[:5] == ("joint", "1", "83.00", "82.00", "+0.00")
+        assert rdp == (
+            "rdp", "2", "73.00 ± 2.83", "72.00 ± 2.83", "-10.00", "62.00", "77.00", "4.00", "80.00 / 60.00",
+            "82.55 / 80.64",
+        )  # fmt: skip
+
+    def test_without_joint_there_is_no_distance(self):
+        assert lines(rows(self.CELLS)["FG-2-PG-1"], {})[0][4] == ""
+
+    def test_markdown_and_terminal_say_the_same(self):
+        text = markdown(self.CELLS, {})
+        assert text.count("## FG-") == 2 and "| rdp | 2 | 73.00 ± 2.83 |" in text and LEGEND in text
+        assert [table.row_count for table in tables(self.CELLS, {})] == [2, 1]
+
+    def test_nothing_judged(self):
+        cell = {**fake("finetune", 1, 50.0)}
+        cell["tasks"] = [{**task, "guesses": None} for task in cell["tasks"]]
+        assert Row("finetune", (cell,)).guesses("precision") is None
+
+
+class TestTheVerb:
+    def test_bad_calls(self, data, tmp_path, capsys):
+        calls = {
+            "did you mean 'conll2003'": ["bench", "conll2004", "--data", str(data), "--out", "o"],
+            "did you mean 'rdp'": ["bench", "conll2003", "--data", str(data), "--out", "o", "--methods", "rdb"],
+            "'paper'": ["bench", "conll2003", "--data", str(data), "--out", "o", "--recipe", "papers"],
+            "whole numbers": ["bench", "conll2003", "--data", str(data), "--out", "o", "--seeds", "1,x"],
+            "at least 1": ["bench", "conll2003", "--data", str(data), "--out", "o", "--jobs", "0"],
+            "no folder": ["bench", "conll2003", "--data", "nowhere", "--out", "o"],
+            "no entity of type 'location'": ["bench", "conll2003", "--data", str(data), "--out", str(tmp_path / "o")],
+            "has a field 'temprature'": [
+                "bench",
+                "conll2003",
+                "--data",
+                str(data),
+                "--out",
+                "o",
+                "--set.temprature",
+                "1",
+            ],
+            "is no setting": ["bench", "conll2003", "--data", str(data), "--out", "o", "--setting", "FG1"],
+        }
+        for says, call in calls.items():
+            assert main(call) == 2, call
+            assert says in capsys.readouterr().err
+
+    def test_from_call_to_table(self, data, encoder, tmp_path, capsys, monkeypatch):
+        small = replace(preset("conll2003"), types=TYPES, settings={"FG-2-PG-1": Setting("FG-2-PG-1", 2, 1, 1)})
+        monkeypatch.setattr("retainer.commands.bench.find_preset", lambda name: small)
+        call = [
+            "bench",
+            "conll2003",
+            "--data",
+            str(data),
+            "--out",
+            str(tmp_path),
+            "--methods",
+            "finetune,rdp",
+            "--seeds",
+            "1",
+        ]
+        assert main([*call, "--encoder", str(encoder), "--device", "cpu"]) == 0
+        shown = capsys.readouterr().out
+        assert "FG-2-PG-1" in shown and "finetune" in shown and "rdp" in shown
+        assert "| rdp | 1 |" in (tmp_path / "conll2003" / "table.md").read_text()
+        assert main([*call, "--encoder", str(encoder), "--device", "cpu", "--json"]) == 0
+        assert [one["method"] for one in json.loads(capsys.readouterr().out)] == ["finetune", "rdp"]
+
+
+def test_a_plan_for_every_seed(data):
+    train, dev, test = read_parts(data)
+    assert plan(train, dev, test, fg=1, pg=1, seed=1).slices != plan(train, dev, test, fg=1, pg=1, seed=2).slices
