@@ -120,9 +120,18 @@ class TestRefused:
 
     def test_no_model_at_all(self, tmp_path):
         refuses(tmp_path, "without config.json")
-        refuses(tmp_path / "nowhere", "nowhere", "neither 'builtin', a folder")
+        refuses("nowhere-to-be-found", "nowhere", "neither 'builtin', a folder")
         (tmp_path / "file").write_text("x")
         refuses(tmp_path / "file", "is a file")
+
+    def test_a_mistyped_folder_is_told_from_a_hub_name(self, tmp_path, monkeypatch):
+        """Where there is no network, asking the hub takes long; what can only be a folder is not asked for."""
+        monkeypatch.setattr("retainer.model.AutoConfig.from_pretrained", lambda *_: pytest.fail("asked the hub"))
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "models" / "version-1").mkdir(parents=True)
+        for spec in (tmp_path / "nowhere", "./nowhere", "models/nowhere", "some/where/else"):
+            refuses(spec, f"there is no folder {spec}", "hub name")
+        refuses("models/version-2", "did you mean 'version-1'")
 
     def test_broken_config(self, checkpoint, tmp_path):
         folder = shutil.copytree(checkpoint(*BIO), tmp_path / "odd")

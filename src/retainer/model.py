@@ -18,7 +18,7 @@ from transformers import AutoConfig, AutoModelForTokenClassification, AutoTokeni
 
 from retainer.builtin import builtin_folder
 from retainer.encode import Batch, Encoder
-from retainer.errors import InputError
+from retainer.errors import InputError, nearest
 from retainer.heads import Head, Kind, Rows
 from retainer.outputs import Outputs
 from retainer.quirks import NONE, Quirks
@@ -115,6 +115,7 @@ def load_tagger(spec: str, *, head: Kind = "linear", need_head: bool = False) ->
     """
     place = builtin_folder() if spec == "builtin" else Path(spec)
     source = str(place) if spec == "builtin" or place.is_dir() else spec
+    _require_possible(place, spec)
     with _quiet(), _explained(spec, place):
         config = AutoConfig.from_pretrained(source)
         bare = not any(str(name).endswith("ForTokenClassification") for name in config.architectures or [])
@@ -190,6 +191,15 @@ def _limit(config: Any, tokenizer: Any) -> int:
     if config.model_type in {"roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "longformer", "mpnet"}:
         positions -= (getattr(config, "pad_token_id", 1) or 0) + 1
     return int(min(positions, tokenizer.model_max_length, 8192))
+
+
+def _require_possible(place: Path, spec: str) -> None:
+    """Refuse what can only be a mistyped folder at once: asking the hub for it takes long where there is no network."""
+    parts = spec.replace("\\", "/").strip("/").split("/")
+    path = spec.startswith((".", "/", "~")) or len(parts) > 2 or (len(parts) == 2 and place.parent.is_dir())
+    if path and not place.is_dir():
+        near = nearest(place.name, [other.name for other in place.parent.iterdir()]) if place.parent.is_dir() else ""
+        raise InputError(f"there is no folder {spec}{near}; a model is a folder, a hub name, or 'builtin'")
 
 
 def require_vocabulary(place: Path, spec: str) -> None:
