@@ -23,7 +23,7 @@ from retainer.recipe import RECIPES, Recipe
 from retainer.report.summary import LEGEND, Row, lines, markdown, rows, tables
 from retainer.sequence import run
 from retainer.spans import Span
-from retainer.tasks import plan
+from retainer.tasks import hide, plan
 
 TYPES = ("artist", "city", "movie")
 
@@ -163,6 +163,9 @@ class TestRunning:
         made = Bench(data, out, TYPES).plan(cells[0])
         alone = list(run(made, "rdp", encoder=str(encoder), recipe=cells[0].recipe, seed=1, device="cpu"))
         assert [step.scores.macro for step in alone] == [task["macro"] for task in found[0]["tasks"]]
+        for number, (step, task) in enumerate(zip(alone, found[0]["tasks"], strict=True), 1):
+            scores = step.version.evaluate(hide(made.dev, made.types(number)))
+            assert step.dev is None and task["dev"] == {"micro": scores.micro, "macro": scores.macro}
 
     def test_other_conditions_are_refused_and_rerun_measures_again(self, measured, data, encoder, tmp_path):
         out, cells, found, _ = measured
@@ -240,7 +243,7 @@ class TestTable:
         joint, rdp = lines(found["FG-1-PG-1"], {"rdp": (82.55, 80.64)})
         assert joint[:5] == ("joint", "1", "83.00", "82.00", "+0.00")
         assert rdp == (
-            "rdp", "2", "73.00 ± 2.83", "72.00 ± 2.83", "-10.00", "62.00", "77.00", "4.00", "80.00 / 60.00",
+            "rdp", "2", "73.00 ± 2.83", "72.00 ± 2.83", "-10.00", "62.00", "77.00", "4.00", "80.00 / 60.00", "",
             "82.55 / 80.64",
         )  # fmt: skip
 

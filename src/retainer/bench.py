@@ -84,7 +84,8 @@ class Bench:
 
     def _first_step(self, one: Cell, made: Plan) -> Step:
         base = self.first(one)
-        return Step.after(made.task(1), base, sum(epoch["seconds"] for epoch in base.lineage.scores["history"]))
+        spent = sum(epoch["seconds"] for epoch in base.lineage.scores["history"])
+        return Step.after(made.task(1), base, spent, dev=made.dev_so_far(1))
 
 
 def _document(one: Cell, steps: Sequence[Step], key: str) -> dict[str, Any]:

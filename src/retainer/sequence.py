@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from retainer.corpora import Corpus
 from retainer.errors import InputError
 from retainer.guesses import judge
 from retainer.learning import learn
@@ -34,15 +35,16 @@ class Step:
     seconds: float
     guesses: Scores | None = None
     """How good the labels were that the method gave to unannotated words, against the truth it did not see."""
+    dev: Scores | None = None
+    """The scores on the dev set, all types so far: what a method's numbers are chosen on."""
 
     @classmethod
-    def after(cls, task: Task, version: Version, seconds: float, guesses: Scores | None = None) -> Step:
-        """Score a version on the test set of a task."""
-        test = task.test or task.train
-        found, tagged = find(version.tagger, test.sentences, version.types)
-        gold = gold_spans(test, tagged.sentence_starts, version.types)
-        spans = spans_by_sentence(found, tagged.sentence_starts, version.types)
-        return cls(task, version, judged(version.tagger, tagged, gold, version.types), spans, seconds, guesses)
+    def after(
+        cls, task: Task, version: Version, seconds: float, guesses: Scores | None = None, dev: Corpus | None = None
+    ) -> Step:
+        """Score a version on the test set of a task, and on a dev set if given."""
+        scores, spans = _scored(version, task.test or task.train)
+        return cls(task, version, scores, spans, seconds, guesses, _scored(version, dev)[0] if dev else None)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the row of a result file."""
@@ -52,8 +54,17 @@ class Step:
             "old_macro": self.scores.macro_of(self.task.old) if self.task.old else None,
             "new_macro": self.scores.macro_of(self.task.new),
             "guesses": None if self.guesses is None else self.guesses.total.as_dict(),
+            "dev": None if self.dev is None else {"micro": self.dev.micro, "macro": self.dev.macro},
             "seconds": self.seconds,
         }
+
+
+def _scored(version: Version, corpus: Corpus) -> tuple[Scores, Sequence[tuple[Span, ...]]]:
+    """Return the scores on a corpus, and what was found in each of its sentences."""
+    found, tagged = find(version.tagger, corpus.sentences, version.types)
+    gold = gold_spans(corpus, tagged.sentence_starts, version.types)
+    spans = spans_by_sentence(found, tagged.sentence_starts, version.types)
+    return judged(version.tagger, tagged, gold, version.types), spans
 
 
 def run(
@@ -71,7 +82,7 @@ def run(
     """Learn task after task and yield after each.
 
     ``first`` shares a first task, which is the same for all methods; ``look`` judges the method's guesses by the truth
-    that was hidden from it, which takes another pass of the teacher.
+    that was hidden from it, which takes another pass of the teacher, and scores the dev set with all types so far.
     """
     if plan.test is None:
         raise InputError("a sequence of tasks is scored on a test set, and there is none")
@@ -89,7 +100,8 @@ def run(
         version = learn(
             task.train, start, method=way, dev=task.dev, recipe=recipe, seed=seed, device=device, watch=watch
         )
-        yield Step.after(plan.task(number), version, time.perf_counter() - began, guesses)
+        dev = plan.dev_so_far(number) if look else None
+        yield Step.after(plan.task(number), version, time.perf_counter() - began, guesses, dev)
 
 
 def _encoder(encoder: str, way: Method, recipe: Recipe, device: str) -> Version:

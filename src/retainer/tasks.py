@@ -110,6 +110,10 @@ class Plan:
         new = self.groups[number - 1]
         return self._task(number, new, self.truth(number))
 
+    def dev_so_far(self, number: int) -> Corpus | None:
+        """Return the dev set with all types learned so far: what numbers are chosen on, never epochs."""
+        return self.dev and hide(self.dev, self.types(number))
+
     def joint(self, number: int) -> Task:
         """Return the upper bound's task: all slices so far, all types so far annotated and selected on."""
         rows = sorted(row for part in self.slices[:number] for row in part)

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 Cell = Mapping[str, Any]
 Published = Mapping[str, Mapping[str, tuple[float, float]]]
 
-COLUMNS = ("method", "seeds", "micro", "macro", "to joint", "old", "new", "forget", "guesses P / R", "published")
+COLUMNS = ("method", "seeds", "micro", "macro", "to joint", "old", "new", "forget", "guesses P / R", "dev", "published")
 
 LEGEND = (
     "micro, macro: F1 averaged over tasks, mean ± standard deviation over seeds; to joint: macro minus that of joint; "
     "old, new: macro F1 of the old and the new types after the last task; forget: mean drop of a type from its best; "
-    "guesses: precision and recall of the pseudo labels on the truth the method did not see; published: other encoder"
+    "guesses: precision and recall of the pseudo labels on the truth the method did not see; "
+    "dev: macro on the dev set, which numbers are chosen on; published: other encoder"
 )
 
 
@@ -45,6 +46,11 @@ class Row:
     def forgetting(self) -> float | None:
         """The mean drop over types and seeds."""
         return _mean(drop for cell in self.cells for drop in cell["forgetting"].values())
+
+    @property
+    def dev(self) -> float | None:
+        """The mean macro F1 on the dev set over tasks and seeds."""
+        return _mean(task["dev"]["macro"] for cell in self.cells for task in cell["tasks"] if task.get("dev"))
 
     def guesses(self, name: str) -> float | None:
         """Return the mean precision or recall of the pseudo labels over tasks and seeds."""
@@ -79,6 +85,7 @@ def _line(row: Row, joint: float | None, published: tuple[float, float] | None) 
         _plain(row.last("new_macro")),
         _plain(row.forgetting),
         "" if judged[0] is None else " / ".join(map(_plain, judged)),
+        _plain(row.dev),
         "" if published is None else f"{published[0]:.2f} / {published[1]:.2f}",
     )
 
