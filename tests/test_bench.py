@@ -2,8 +2,10 @@
 
 import gzip
 import json
+import multiprocessing
 import re
 import shutil
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -187,6 +189,28 @@ class TestRunning:
         again = run_bench(Bench(data, tmp_path, TYPES, "cpu"), cells, 2, told.append)
         assert [one["average"] for one in again] == [one["average"] for one in found]
         assert told[0] == "2 cells, 0 measured before" and told[-1].startswith("[2/2]")
+
+    def test_a_killed_bench_goes_on(self, measured, data, encoder, tmp_path):
+        """Killed while it learns its first version, it leaves locks and half of a run behind, and nobody minds."""
+        _, cells, found, _ = measured
+        bench = Bench(data, tmp_path / "out", TYPES, "cpu")
+        worker = multiprocessing.get_context("spawn").Process(target=bench.measure, args=(cells[1],))
+        worker.start()
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.glob("out/bases/*.lock")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        worker.kill()
+        worker.join()
+        assert not cells[1].file(tmp_path / "out").exists()
+        again = run_bench(bench, cells[1:], 1, lambda _: None)
+        assert again[0]["average"] == found[1]["average"]
+
+    def test_what_fails_stops_the_rest(self, data, encoder, tmp_path):
+        wrong = replace(make(encoder), encoder=str(tmp_path / "nowhere"))
+        with pytest.raises(InputError, match="no folder"):
+            run_bench(
+                Bench(data, tmp_path / "out", TYPES, "cpu"), [wrong, make(encoder, "finetune")], 2, lambda _: None
+            )
 
     def test_a_missing_part_is_named(self, data, encoder, tmp_path):
         shutil.copy(data / "train.conll", tmp_path / "train.conll")

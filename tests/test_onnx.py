@@ -139,3 +139,10 @@ def test_on_seven_bits_too(first, tmp_path, sentences, monkeypatch):
     folder = first.export(tmp_path / "v", int8=True)
     assert json.loads((folder / "config.json").read_text())["retainer"]["bits"] == 7
     assert len(load(folder).tag(sentences)) == len(sentences)
+
+
+def test_another_family(roberta, tmp_path, sentences):
+    """RoBERTa's kind: positions counted from the padding, a byte-level tokenizer, a head in another order of labels."""
+    version = load(roberta, device="cpu")
+    other = load(version.export(tmp_path / "v"))
+    assert other.tag(sentences) == version.tag(sentences)

@@ -202,6 +202,18 @@ class TestRunning:
         )
         assert all(len(step.spans) == len(made.test) for step in steps)
 
+    def test_the_same_seed_gives_the_same(self, encoder):
+        """Its first rows are random, and drawn before the first epoch."""
+        types = ["artist", "city"]
+        made = plan(*(generate(n, seed=s, types=types) for n, s in ((60, 1), (30, 2), (30, 3))), fg=1, pg=1, seed=1)
+        recipe = RECIPES["retainer"].changed({"epochs": 1})
+        first, again, other = (
+            list(run(made, "rdp_released", encoder=str(encoder), recipe=recipe, seed=seed, device="cpu"))[-1]
+            for seed in (1, 1, 2)
+        )
+        weights = [step.version.tagger.head.weight() for step in (first, again, other)]
+        assert torch.equal(weights[0], weights[1]) and not torch.equal(weights[0], weights[2])
+
     def test_other_methods_have_none(self):
         assert [name for name, one in METHODS.items() if one.quirks != NONE] == ["rdp_released"]
 

@@ -3,6 +3,7 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import torch
 
@@ -10,6 +11,7 @@ from retainer.corpora.generated import generate
 from retainer.errors import InputError
 from retainer.learning import learn
 from retainer.recipe import Recipe
+from retainer.spans import Sentence
 from retainer.version import load
 
 TEXTS = [
@@ -196,3 +198,18 @@ def test_evaluate_counts_known_types_unless_told_otherwise(first):
 def test_a_copy_of_a_folder_is_as_good(first, tmp_path):
     copy = shutil.copytree(first.save(tmp_path / "v"), tmp_path / "copy")
     assert load(copy, device="cpu").types == first.types
+
+
+def test_a_score_is_never_above_one(first, monkeypatch):
+    """Means come out of running sums, which round."""
+    from retainer.predict import Tagged, entities
+
+    texts = [Sentence.from_text("play songs by queen in the morning") for _ in range(3000)]
+    size = sum(len(text.words) for text in texts)
+    certain = np.random.default_rng(1).random(size, dtype=np.float32)
+    certain[1::2] = 1.0
+    ids = np.arange(size) % 2
+    starts = np.cumsum([0, *(len(text.words) for text in texts)])
+    monkeypatch.setattr("retainer.predict.tag", lambda *_: Tagged(ids, certain, starts))
+    scores = [entity["score"] for found in entities(first.tagger, texts) for entity in found]
+    assert len(scores) > 10_000 and max(scores) <= 1.0 and min(scores) > 0.999

@@ -95,7 +95,7 @@ def _document(one: Cell, steps: Sequence[Step], key: str) -> dict[str, Any]:
     return {**head, **measured, "recipe": recipe, "fields": asdict(one.method), "key": key}
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=64)
 def _plan(data: Path, types: tuple[str, ...], setting: Setting, seed: int, lost_last: bool) -> Plan:
     train, dev, test = _parts(data)
     if dev is None or test is None:
@@ -131,12 +131,16 @@ def _measured(bench: Bench, missing: Sequence[Cell], jobs: int) -> Iterator[tupl
         yield from ((one, bench.measure(one)) for one in missing)
         return
     with shared_gpu(), ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        bases = {one.base_key(bench.plan(one)): one for one in missing if one.method.quirks == NONE}
-        for learned in as_completed([pool.submit(_learn_base, bench, one) for one in bases.values()]):
-            learned.result()
-        running: dict[Future[dict[str, Any]], Cell] = {pool.submit(bench.measure, one): one for one in missing}
-        for done in as_completed(running):
-            yield running[done], done.result()
+        try:
+            bases = {one.base_key(bench.plan(one)): one for one in missing if one.method.quirks == NONE}
+            for learned in as_completed([pool.submit(_learn_base, bench, one) for one in bases.values()]):
+                learned.result()
+            running: dict[Future[dict[str, Any]], Cell] = {pool.submit(bench.measure, one): one for one in missing}
+            for done in as_completed(running):
+                yield running[done], done.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)  # what waits is not begun; a later call measures it
+            raise
 
 
 def _learn_base(bench: Bench, one: Cell) -> None:

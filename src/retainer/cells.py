@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -54,13 +55,11 @@ class Cell:
         """Return the hash of everything that determines the result."""
         weights = weights_of(self.encoder)
         kind = {"class": type(self.method).__name__, "quirks": asdict(self.method.quirks)}
-        return digest(
-            {**self.configuration, "kind": kind, "weights": weights, "plan": outline(plan), "seed": self.seed}
-        )
+        return digest({**self.configuration, "kind": kind, "weights": weights, "plan": plan.outline, "seed": self.seed})
 
     def base_key(self, plan: Plan) -> str:
         """Return the hash of everything that determines the first version, which all methods share."""
-        task = {"slice": list(plan.slices[0]), "types": list(plan.groups[0]), "files": outline(plan)["files"]}
+        task = {"slice": list(plan.slices[0]), "types": list(plan.groups[0]), "files": plan.outline["files"]}
         return digest({"recipe": asdict(self.recipe), "weights": weights_of(self.encoder), **task, "seed": self.seed})
 
 
@@ -69,13 +68,7 @@ def digest(facts: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
-def outline(plan: Plan) -> dict[str, Any]:
-    """Describe a plan by what it is made of: hashes of the files, and which task gets which rows."""
-    manifest = plan.manifest()
-    files = {name: facts["sha256"] for name, facts in manifest["files"].items()}
-    return {"files": files, "groups": [list(group) for group in plan.groups], "slices": list(map(list, plan.slices))}
-
-
+@lru_cache
 def weights_of(encoder: str) -> str:
     """Return the hash of an encoder's weights; of one that only has a name, the name."""
     folder = builtin_folder() if encoder == "builtin" else Path(encoder)

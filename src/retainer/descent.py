@@ -32,7 +32,7 @@ class Descent:
         half = recipe.precision == "auto" and has_bfloat16(device)
         self.arithmetic = Half(student) if half else Full(student)
         self.optimizer = _optimizer(student, recipe)
-        self.steps = -(-len(slice_.lengths) // recipe.batch)
+        self.steps = slice_.steps(recipe.batch)
         self.rates = _rates(recipe, self.steps, self.optimizer, lesson.base).to(device)
         self.rate = self.rates[0].clone()
         self.step = torch.zeros(1, dtype=torch.long, device=device)

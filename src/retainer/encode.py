@@ -51,6 +51,10 @@ class Encoded:
         """Where the tensors live."""
         return self.ids.device
 
+    def steps(self, size: int) -> int:
+        """Count the batches of an epoch."""
+        return -(-len(self.lengths) // size)
+
     def batch(self, windows: Tensor, length: int) -> Batch:
         """Gather windows into a padded batch, on the device and without asking it anything."""
         first = self.starts[windows].unsqueeze(1)

@@ -52,7 +52,7 @@ def learn(
     folder = None if out is None else require_free(out)
     job = _job(data, start, types, method, dev, recipe or Recipe(), seed, device)
     watch = watch or Silence()
-    make_repeatable(job.version.tagger.device)
+    make_repeatable(job.version.tagger.device, seed)
     lesson = prepare(job.version.tagger, job.train, job.dev, job.new, job.method, job.recipe)
     training = Training(lesson, job.recipe, seed, watch)
     watch.start(f"learning {', '.join(job.new)}", training.steps * job.recipe.epochs)

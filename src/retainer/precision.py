@@ -30,8 +30,7 @@ class Full:
 class Half(Full):
     """A bfloat16 copy of the encoder computes; weights, their changes, the head and the loss stay in full precision.
 
-    Rounding the weights once per step, all together, takes a third of the kernels out of a step compared with
-    casting them where they are used.
+    The weights are rounded once per step, all together, instead of one by one where they are used.
     """
 
     def __init__(self, student: Tagger) -> None:

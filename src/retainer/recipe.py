@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_type_hints
 
-from retainer.errors import InputError
+from retainer.errors import InputError, nearest
 
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false"}
 
@@ -112,5 +112,13 @@ RECIPES = {
     ),
 }
 """`retainer` is ours; `paper` is what the literature's tables were made with."""
+
+
+def recipe(name: str) -> Recipe:
+    """Return a recipe by name."""
+    if name not in RECIPES:
+        raise InputError(f"there is no recipe {name!r}{nearest(name, RECIPES)}; known are {', '.join(RECIPES)}")
+    return RECIPES[name]
+
 
 RECIPE_FIELDS = {field.name for field in dataclasses.fields(Recipe)}

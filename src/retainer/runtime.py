@@ -45,10 +45,11 @@ def pick_device(name: str = "auto") -> torch.device:
     return device
 
 
-def make_repeatable(device: torch.device) -> None:
-    """Ask for the kernels whose result does not depend on the order of threads; on a CPU all of ours are such."""
+def make_repeatable(device: torch.device, seed: int) -> None:
+    """Seed, and ask for kernels whose result does not depend on the order of threads; on a CPU all of ours are such."""
     import torch
 
+    torch.manual_seed(seed)
     if device.type == "cuda":
         torch.cuda.set_device(device.index or 0)  # steps are recorded on the current device
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")

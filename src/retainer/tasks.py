@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from retainer.corpora import Corpus, fingerprint
@@ -132,6 +133,13 @@ class Plan:
             self.dev and hide(self.dev, new),
             self.test and hide(self.test, self.types(number)),
         )
+
+    @cached_property
+    def outline(self) -> dict[str, Any]:
+        """What determines the plan: hashes of the files, and which task gets which rows."""
+        files = {"train": self.train, "dev": self.dev, "test": self.test}
+        hashes = {name: fingerprint(corpus) for name, corpus in files.items() if corpus is not None}
+        return {"files": hashes, "groups": list(map(list, self.groups)), "slices": list(map(list, self.slices))}
 
     def manifest(self) -> dict[str, Any]:
         """Describe the plan so that anybody can check or repeat it: hashes, rows and counts, no text."""

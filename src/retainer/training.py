@@ -40,7 +40,7 @@ class Training:
     @property
     def steps(self) -> int:
         """Steps per epoch."""
-        return -(-len(self.slice.lengths) // self.recipe.batch)
+        return self.slice.steps(self.recipe.batch)
 
     def run(self, checkpoint: Checkpoint | None = None) -> Tagger:
         """Train until the epochs are over or nothing gets better, and return the student of the chosen epoch."""

@@ -1,8 +1,8 @@
 """The pieces a task works with: while it is learned, the embedding table holds their rows and no others.
 
 A row no sentence asks for gets no gradient, and carrying it through every step costs time and memory only: half of a
-small encoder's weights are embeddings, and a slice uses a tenth of them. So what the data do not mention is not
-touched, not even by weight decay.
+small encoder's weights are embeddings, and 500 sentences of CoNLL2003 use 8 % of them, 3,510 use 26 %. So what the
+data do not mention is not touched, not even by weight decay.
 """
 
 from __future__ import annotations

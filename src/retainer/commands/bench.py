@@ -12,7 +12,8 @@ from retainer.files import write_text
 from retainer.methods import method as find_method
 from retainer.preset import Preset
 from retainer.preset import preset as find_preset
-from retainer.recipe import RECIPE_FIELDS, RECIPES, Recipe
+from retainer.recipe import RECIPE_FIELDS
+from retainer.recipe import recipe as find_recipe
 from retainer.report.summary import markdown, tables
 
 if TYPE_CHECKING:
@@ -84,8 +85,6 @@ def _cells(
     """Check the call and return the cells it asks for."""
     from retainer.cells import Cell
 
-    if recipe not in RECIPES:
-        raise InputError(f"there is no recipe {recipe!r}{nearest(recipe, RECIPES)}; known are {', '.join(RECIPES)}")
     ways = {name: find_method(name) for name in methods or chosen.methods}
     known = {name: {field.name for field in dataclasses.fields(way)} for name, way in ways.items()}
     for name in changes:
@@ -95,7 +94,7 @@ def _cells(
     of_recipe = {name: value for name, value in changes.items() if name in RECIPE_FIELDS}
     cells = []
     for one in (chosen.setting(name) for name in settings or chosen.settings):
-        full: Recipe = RECIPES[recipe].changed({"epochs": one.epochs} | of_recipe)
+        full = find_recipe(recipe).changed({"epochs": one.epochs} | of_recipe)
         for name in ways:
             fields = {field: value for field, value in changes.items() if field in known[name]}
             way = find_method(name, fields)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from retainer.commands.output import say, say_json
 from retainer.errors import InputError, nearest
 from retainer.methods import method as find_method
-from retainer.recipe import RECIPE_FIELDS, RECIPES, Recipe
+from retainer.recipe import RECIPE_FIELDS, Recipe
+from retainer.recipe import recipe as find_recipe
 
 if TYPE_CHECKING:
     from retainer.methods import Method
@@ -78,8 +79,6 @@ def learn(
 
 def configure(recipe: str, method: str, changes: dict[str, Any]) -> tuple[Recipe, Method]:
     """Return the recipe and the method with some of their fields changed; each name belongs to one of the two."""
-    if recipe not in RECIPES:
-        raise InputError(f"there is no recipe {recipe!r}{nearest(recipe, RECIPES)}; known are {', '.join(RECIPES)}")
     of_method = {field.name for field in dataclasses.fields(find_method(method))}
     for name in changes:
         if name not in RECIPE_FIELDS | of_method:
@@ -87,7 +86,7 @@ def configure(recipe: str, method: str, changes: dict[str, Any]) -> tuple[Recipe
             raise InputError(f"neither method {method} nor the recipe has a field {name!r}{close}")
     changed = {name: value for name, value in changes.items() if name in RECIPE_FIELDS}
     fields = {name: value for name, value in changes.items() if name in of_method}
-    return RECIPES[recipe].changed(changed), find_method(method, fields)
+    return find_recipe(recipe).changed(changed), find_method(method, fields)
 
 
 def _summary(version: Version, out: str, seconds: float) -> str:
