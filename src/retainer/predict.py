@@ -81,8 +81,7 @@ def entities(tagger: Tagger, sentences: Sequence[Sentence]) -> list[list[dict[st
     spans, tagged = find(tagger, sentences, types)
     owners = np.searchsorted(tagged.sentence_starts, spans.start, side="right") - 1
     sums = np.concatenate([[0.0], tagged.probabilities.cumsum(dtype=np.float64)])
-    means = (sums[spans.end] - sums[spans.start]) / (spans.end - spans.start)
-    scores = means.clip(0.0, 1.0)  # running sums round, and no probability is above one
+    scores = (sums[spans.end] - sums[spans.start]) / (spans.end - spans.start)
     found: list[list[dict[str, Any]]] = [[] for _ in sentences]
     columns = (column.tolist() for column in (owners, spans.start, spans.end, spans.type, scores))
     for row, start, end, type_, mean in zip(*columns, strict=True):
