@@ -123,6 +123,8 @@ class TestCells:
         assert len(keys) == 7
         assert one.base_key(made) == replace(one, method=RDP(temperature=2.0)).base_key(made), "methods share it"
         assert one.base_key(made) != replace(one, recipe=replace(one.recipe, batch=7)).base_key(made)
+        later = replace(one, recipe=replace(one.recipe, lr=1.0, freeze_old_rows=True))
+        assert one.base_key(made) == later.base_key(made), "what only later tasks look at"
 
     def test_spans_lie_beside(self, measured, data):
         """Scoring the stored spans again gives the stored scores."""

@@ -20,6 +20,9 @@ from retainer.recipe import RECIPES, Recipe
 from retainer.spans import Span
 from retainer.tasks import Plan
 
+LATER = ("lr", "freeze_old_rows")
+"""Fields of the recipe that mean nothing to a first task."""
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -60,7 +63,8 @@ class Cell:
     def base_key(self, plan: Plan) -> str:
         """Return the hash of everything that determines the first version, which all methods share."""
         task = {"slice": list(plan.slices[0]), "types": list(plan.groups[0]), "files": plan.outline["files"]}
-        return digest({"recipe": asdict(self.recipe), "weights": weights_of(self.encoder), **task, "seed": self.seed})
+        recipe = {name: value for name, value in asdict(self.recipe).items() if name not in LATER}
+        return digest({"recipe": recipe, "weights": weights_of(self.encoder), **task, "seed": self.seed})
 
 
 def digest(facts: Mapping[str, Any]) -> str:
