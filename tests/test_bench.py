@@ -22,7 +22,7 @@ from retainer.methods import METHODS, RDP
 from retainer.metrics import gold_spans, score
 from retainer.preset import Setting, preset, presets
 from retainer.recipe import RECIPES, Recipe
-from retainer.report.summary import LEGEND, Row, lines, markdown, rows, tables
+from retainer.report.summary import LEGEND, Row, lines, markdown, rows, sheets, tables
 from retainer.sequence import run
 from retainer.spans import Span
 from retainer.tasks import hide, plan
@@ -65,6 +65,7 @@ class TestPresets:
             assert setting.name == f"FG-{setting.fg}-PG-{setting.pg}"
             assert (len(one.types) - setting.fg) % setting.pg == 0
             assert setting.epochs == (20 if setting.pg == 2 else 10)
+        assert set(one.seeds) <= {*one.methods, "others"} and min(one.seeds.values()) >= 3
         for rows_ in one.published.values():
             assert all(0 < macro <= micro < 100 for micro, macro in rows_.values())
 
@@ -106,6 +107,16 @@ class TestCells:
         assert plain.file(Path("o")) == Path("o/p/FG-1-PG-1/rdp/seed-1.json")
         names = {one.file(Path("o")).parent.name for one in others}
         assert len(names) == 3 and all(re.fullmatch(r"rdp\.[0-9a-f]{8}", name) for name in names)
+
+    def test_what_is_no_default_is_named(self, encoder):
+        setting = Setting("FG-2-PG-2", 2, 2, 20)
+        paper = RECIPES["paper"].changed({"epochs": 20})
+        plain = Cell("p", setting, "rdp", METHODS["rdp"], 1, "builtin", RECIPES["retainer"].changed({"epochs": 20}))
+        other = replace(plain, encoder="models/large", recipe=replace(paper, lr=1e-5), method=RDP(temperature=2.0))
+        assert plain.variant == ""
+        assert replace(plain, recipe=paper).variant == "recipe paper"
+        assert replace(plain, recipe=RECIPES["retainer"]).variant == "epochs=10"
+        assert other.variant == "recipe paper, lr=1e-05, temperature=2.0, large"
 
     def test_everything_that_matters_is_in_the_key(self, data, encoder):
         bench = Bench(data, Path("o"), TYPES)
@@ -246,13 +257,15 @@ class TestGuesses:
         assert judge(base, METHODS["rdp"], made, 1, cells[0].recipe) is None
 
 
-def fake(method, seed, macro, setting="FG-1-PG-1"):
-    task = {"old_macro": macro - 10, "new_macro": macro + 5, "guesses": {"precision": 80.0, "recall": 60.0}}
-    tasks = [{"old_macro": None, "new_macro": 90.0, "guesses": None}, task]
+def fake(method, seed, macro, setting="FG-1-PG-1", variant=""):
+    judged = {"precision": 80.0, "recall": 60.0}
+    task = {"types": ["b", "c"], "old_macro": macro - 10, "new_macro": macro + 5, "guesses": judged}
+    tasks = [{"types": ["a"], "old_macro": None, "new_macro": 90.0, "guesses": None}, task]
     average = {"micro": macro + 1, "macro": macro}
     return {
         "setting": setting,
         "method": method,
+        "variant": variant,
         "seed": seed,
         "average": average,
         "tasks": tasks,
@@ -278,8 +291,21 @@ class TestTable:
 
     def test_markdown_and_terminal_say_the_same(self):
         text = markdown(self.CELLS, {})
-        assert text.count("## FG-") == 2 and "| rdp | 2 | 73.00 ± 2.83 |" in text and LEGEND in text
-        assert [table.row_count for table in tables(self.CELLS, {})] == [2, 1]
+        assert text.count("## FG-") == 4 and "| rdp | 2 | 73.00 ± 2.83 |" in text and LEGEND in text
+        assert [table.row_count for table in tables(self.CELLS, {})] == [2, 2, 1, 1]
+
+    def test_task_by_task(self):
+        _, sheet = sheets(self.CELLS[:2], {})
+        assert sheet.columns == ("method", "a", "b + c")
+        assert sheet.lines == [["rdp", "90.00", "62.00 / 77.00"]]
+
+    def test_other_numbers_are_other_rows(self):
+        found = rows([fake("joint", 1, 82.0), fake("rdp", 1, 70.0), fake("rdp", 1, 71.0, variant="recipe paper")])
+        table = lines(found["FG-1-PG-1"], {"rdp": (82.55, 80.64)})
+        assert [(line[0], line[4], line[-1]) for line in table[1:]] == [
+            ("rdp (recipe paper)", "-11.00", "82.55 / 80.64"),
+            ("rdp", "-12.00", "82.55 / 80.64"),
+        ]
 
     def test_nothing_judged(self):
         cell = {**fake("finetune", 1, 50.0)}
@@ -331,7 +357,12 @@ class TestTheVerb:
         assert main([*call, "--encoder", str(encoder), "--device", "cpu"]) == 0
         shown = capsys.readouterr().out
         assert "FG-2-PG-1" in shown and "finetune" in shown and "rdp" in shown
-        assert "| rdp | 1 |" in (tmp_path / "conll2003" / "table.md").read_text()
+        table = tmp_path / "conll2003" / "table.md"
+        assert f"| rdp ({encoder.name}) | 1 |" in table.read_text()
+        assert main([*call, "--encoder", str(encoder), "--device", "cpu", "--set.lr", "5e-4"]) == 0
+        assert f"lr=0.0005, {encoder.name}" in (text := table.read_text()), "another call joins the table"
+        assert f"| rdp ({encoder.name}) | 1 |" in text
+        capsys.readouterr()
         assert main([*call, "--encoder", str(encoder), "--device", "cpu", "--json"]) == 0
         assert [one["method"] for one in json.loads(capsys.readouterr().out)] == ["finetune", "rdp"]
 

@@ -91,7 +91,7 @@ class Bench:
 def _document(one: Cell, steps: Sequence[Step], key: str) -> dict[str, Any]:
     measured = cell(one.name, steps, seed=one.seed, encoder=one.encoder)
     recipe = asdict(one.recipe)
-    head = {"preset": one.preset, "setting": one.setting.name}
+    head = {"preset": one.preset, "setting": one.setting.name, "variant": one.variant}
     return {**head, **measured, "recipe": recipe, "fields": asdict(one.method), "key": key}
 
 

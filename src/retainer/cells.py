@@ -47,11 +47,22 @@ class Cell:
         """Everything about it that has a default."""
         return {"encoder": self.encoder, "recipe": asdict(self.recipe), "fields": asdict(self.method)}
 
+    @property
+    def variant(self) -> str:
+        """What is not the default about it, in words; nothing if nothing is."""
+        name, changed = min(((name, self._unlike(name)) for name in RECIPES), key=lambda pair: len(pair[1]))
+        fields = _unlike(asdict(self.method), asdict(METHODS[self.name]))
+        parts = [] if name == "retainer" else [f"recipe {name}"]
+        parts += [f"{field}={value}" for field, value in (changed | fields).items()]
+        return ", ".join(parts if self.encoder == "builtin" else [*parts, Path(self.encoder).name])
+
+    def _unlike(self, recipe: str) -> dict[str, Any]:
+        usual = RECIPES[recipe].changed({"epochs": self.setting.epochs})
+        return _unlike(asdict(self.recipe), asdict(usual))
+
     def file(self, out: Path) -> Path:
         """Return its place; what is not the default has its hash in the name."""
-        usual = RECIPES["retainer"].changed({"epochs": self.setting.epochs})
-        default = {"encoder": "builtin", "recipe": asdict(usual), "fields": asdict(METHODS[self.name])}
-        mark = "" if self.configuration == default else f".{digest(self.configuration)[:8]}"
+        mark = f".{digest(self.configuration)[:8]}" if self.variant else ""
         return out / self.preset / self.setting.name / f"{self.name}{mark}" / f"seed-{self.seed}.json"
 
     def key(self, plan: Plan) -> str:
@@ -65,6 +76,10 @@ class Cell:
         task = {"slice": list(plan.slices[0]), "types": list(plan.groups[0]), "files": plan.outline["files"]}
         recipe = {name: value for name, value in asdict(self.recipe).items() if name not in LATER}
         return digest({"recipe": recipe, "weights": weights_of(self.encoder), **task, "seed": self.seed})
+
+
+def _unlike(found: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in found.items() if value != usual[name]}
 
 
 def digest(facts: Mapping[str, Any]) -> str:
@@ -84,15 +99,25 @@ def finished(file: Path, key: str) -> dict[str, Any] | None:
     """Return a cell that was measured before; one that was measured under other conditions is refused."""
     if not file.is_file():
         return None
-    try:
-        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError:
-        raise InputError(f"{file} is damaged; remove it, and it is measured again") from None
+    found = _read(file)
     if found.get("key") != key:
         raise InputError(
             f"{file} was measured on other slices, weights or numbers than these; choose another --out, or --rerun"
         )
     return found
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        raise InputError(f"{file} is damaged; remove it, and it is measured again") from None
+    return found
+
+
+def measured(folder: Path) -> list[dict[str, Any]]:
+    """Return all cells of a preset that lie in a folder, whichever call measured them."""
+    return [_read(file) for file in sorted(folder.glob("*/*/seed-*.json"))]
 
 
 def save(file: Path, document: Mapping[str, Any], spans: Sequence[Sequence[Sequence[Span]]]) -> None:

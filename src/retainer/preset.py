@@ -31,8 +31,14 @@ class Preset:
     types: tuple[str, ...]
     methods: tuple[str, ...]
     settings: Mapping[str, Setting]
+    seeds: Mapping[str, int]
+    """How many seeds a method gets; the one called ``others`` stands for the rest."""
     published: Mapping[str, Mapping[str, tuple[float, float]]]
     """Micro and macro F1 by setting and method."""
+
+    def seeds_of(self, method: str) -> range:
+        """Return the seeds of a method."""
+        return range(1, self.seeds.get(method, self.seeds["others"]) + 1)
 
     def setting(self, name: str) -> Setting:
         """Return a setting by its name; one the preset does not list is made out of its numbers."""
@@ -61,4 +67,5 @@ def preset(name: str) -> Preset:
         setting: {method: (float(micro), float(macro)) for method, (micro, macro) in rows.items()}
         for setting, rows in table["published"].items()
     }
-    return Preset(table["name"], tuple(table["types"]), tuple(table["methods"]), settings, published)
+    types, methods = tuple(table["types"]), tuple(table["methods"])
+    return Preset(table["name"], types, methods, settings, table["seeds"], published)

@@ -18,7 +18,7 @@ class Recipe:
 
     epochs: int = 10
     """Passes over the slice."""
-    batch: int = 16
+    batch: int = 32
     """Sentences per step."""
     optimizer: Literal["adamw", "sgd"] = "adamw"
     """The optimizer."""

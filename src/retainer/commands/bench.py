@@ -28,7 +28,7 @@ def bench(
     out: str,
     setting: tuple[str, ...] = (),
     methods: tuple[str, ...] = (),
-    seeds: tuple[str, ...] = ("1", "2", "3"),
+    seeds: tuple[str, ...] = (),
     encoder: str = "builtin",
     recipe: str = "retainer",
     jobs: int = 1,
@@ -39,15 +39,15 @@ def bench(
 ) -> None:
     """Measure methods over the tasks of a benchmark, side by side; what is measured already is not measured again.
 
-    A cell is one JSON file, OUT/PRESET/SETTING/METHOD/seed-N.json; the table at the end is also written to
-    OUT/PRESET/table.md. A bench that was stopped goes on where it was when it is called again.
+    A cell is one JSON file, OUT/PRESET/SETTING/METHOD/seed-N.json; OUT/PRESET/table.md has all that were ever measured
+    there, in whichever call. A bench that was stopped goes on where it was when it is called again.
 
     :param preset: conll2003
     :param data: folder with train, dev and test files
     :param out: folder for the cells
     :param setting: FG-1-PG-1 and the like (default: those of the preset)
     :param methods: methods to measure (default: those of the preset)
-    :param seeds: seeds, each with slices and a first version of its own
+    :param seeds: seeds, each with slices and a first version of its own (default: as many as the preset says)
     :param encoder: builtin, a folder, or a hub name
     :param recipe: retainer, or paper (as the literature trained)
     :param jobs: processes that share the device
@@ -63,9 +63,11 @@ def bench(
     if not Path(data).is_dir():
         raise InputError(f"{data} is no folder; --data takes a folder with train, dev and test files")
     from retainer.bench import Bench, run_bench
+    from retainer.cells import measured
 
     found = run_bench(Bench(Path(data), Path(out), chosen.types, device, rerun), cells, jobs, tell)
-    write_text(Path(out) / chosen.name / "table.md", markdown(found, chosen.published))
+    folder = Path(out) / chosen.name
+    write_text(folder / "table.md", markdown(measured(folder), chosen.published))
     if json:
         say_json(found)
     else:
@@ -98,7 +100,8 @@ def _cells(
         for name in ways:
             fields = {field: value for field, value in changes.items() if field in known[name]}
             way = find_method(name, fields)
-            cells += [Cell(chosen.name, one, name, way, seed, encoder, full) for seed in map(_seed, seeds)]
+            numbers = [_seed(seed) for seed in seeds] or chosen.seeds_of(name)
+            cells += [Cell(chosen.name, one, name, way, seed, encoder, full) for seed in numbers]
     return cells
 
 

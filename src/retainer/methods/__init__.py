@@ -21,7 +21,7 @@ METHODS: dict[str, Method] = {
     "self_training": SelfTraining(),
     "extend_ner": ExtendNER(),
     "rdp": RDP(),
-    "rdp_paper": RDP(relation_words="all", distil_words="all"),
+    "rdp_paper": RDP(distil_words="all"),
     "rdp_released": RDPReleased(),
     "rdp-no-cd": RDP(relation_weight=0.0),
     "rdp-no-se": RDP(entropy_weight=0.0),

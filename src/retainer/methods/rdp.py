@@ -38,7 +38,7 @@ class RDP(Method):
     """Weight of L_se (the paper's lambda 2)."""
     distil_weight: float = 1.0
     """Weight of L_kd."""
-    relation_words: Cover = "unannotated"
+    relation_words: Cover = "all"
     """The words L_cd covers."""
     entropy_words: Cover = "all"
     """The words L_se covers."""

@@ -1,4 +1,4 @@
-"""The table of a bench: a row per method, means over seeds, and how far each is from joint training."""
+"""The tables of a bench: a row per method, means over seeds, how far each is from joint training, and task by task."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ LEGEND = (
     "guesses: precision and recall of the pseudo labels on the truth the method did not see; "
     "dev: macro on the dev set, which numbers are chosen on; published: other encoder"
 )
+BY_TASK = "macro F1 of the old / the new types after each task"
 
 
 @dataclass(frozen=True)
 class Row:
     """A method in a setting, over all its seeds."""
 
-    method: str
+    name: str
+    """The method, with what is not the default about it."""
     cells: tuple[Cell, ...]
 
     def values(self, name: str) -> list[float]:
@@ -41,6 +43,12 @@ class Row:
     def last(self, name: str) -> float | None:
         """Return the mean of something measured after the last task."""
         return _mean(cell["tasks"][-1][name] for cell in self.cells)
+
+    def tasks(self) -> list[str]:
+        """Write macro F1 of old and new types after each task; the first has no old ones."""
+        per_task = list(zip(*(cell["tasks"] for cell in self.cells), strict=True))
+        pairs = [[_mean(task[name] for task in tasks) for name in ("old_macro", "new_macro")] for tasks in per_task]
+        return [" / ".join(_plain(score) for score in pair if score is not None) for pair in pairs]
 
     @property
     def forgetting(self) -> float | None:
@@ -59,24 +67,25 @@ class Row:
 
 
 def rows(cells: Iterable[Cell]) -> dict[str, list[Row]]:
-    """Group cells by setting and by method, in the order in which they come."""
+    """Group cells by setting and by method, the best macro F1 first."""
     grouped: dict[str, dict[str, list[Cell]]] = {}
     for cell in cells:
-        grouped.setdefault(cell["setting"], {}).setdefault(cell["method"], []).append(cell)
-    return {setting: [Row(m, tuple(found)) for m, found in methods.items()] for setting, methods in grouped.items()}
+        name = cell["method"] + (f" ({cell['variant']})" if cell["variant"] else "")
+        grouped.setdefault(cell["setting"], {}).setdefault(name, []).append(cell)
+    made = {setting: [Row(name, tuple(found)) for name, found in one.items()] for setting, one in grouped.items()}
+    return {setting: sorted(found, key=lambda row: -row.mean("macro")) for setting, found in made.items()}
 
 
 def lines(found: Sequence[Row], published: Mapping[str, tuple[float, float]]) -> list[tuple[str, ...]]:
-    """Write the rows of one setting, the best macro F1 first."""
-    joint = next((row.mean("macro") for row in found if row.method == "joint"), None)
-    ordered = sorted(found, key=lambda row: -row.mean("macro"))
-    return [_line(row, joint, published.get(row.method)) for row in ordered]
+    """Write the rows of one setting."""
+    joint = next((row.mean("macro") for row in found if row.name == "joint"), None)
+    return [_line(row, joint, published.get(row.cells[0]["method"])) for row in found]
 
 
 def _line(row: Row, joint: float | None, published: tuple[float, float] | None) -> tuple[str, ...]:
     judged = (row.guesses("precision"), row.guesses("recall"))
     return (
-        row.method,
+        row.name,
         str(len(row.cells)),
         _spread(row.values("micro")),
         _spread(row.values("macro")),
@@ -90,27 +99,52 @@ def _line(row: Row, joint: float | None, published: tuple[float, float] | None) 
     )
 
 
-def markdown(cells: Sequence[Cell], published: Published) -> str:
-    """Write a bench as Markdown, a table per setting."""
-    parts = []
+@dataclass(frozen=True)
+class Sheet:
+    """A table before it is laid out."""
+
+    title: str
+    columns: tuple[str, ...]
+    lines: Sequence[Sequence[str]]
+    caption: str
+
+
+def sheets(cells: Sequence[Cell], published: Published) -> list[Sheet]:
+    """Return two tables per setting: the averages, and task by task."""
+    made = []
     for setting, found in rows(cells).items():
-        table = [COLUMNS, ("---",) * len(COLUMNS), *lines(found, published.get(setting, {}))]
-        parts.append(f"## {setting}\n\n" + "\n".join(f"| {' | '.join(row)} |" for row in table))
-    return "\n\n".join([*parts, f"*{LEGEND}.*"]) + "\n"
+        made.append(Sheet(setting, COLUMNS, lines(found, published.get(setting, {})), LEGEND))
+        names = [" + ".join(task["types"]) for task in found[0].cells[0]["tasks"]]
+        made.append(
+            Sheet(f"{setting}, task by task", ("method", *names), [[row.name, *row.tasks()] for row in found], BY_TASK)
+        )
+    return made
+
+
+def markdown(cells: Sequence[Cell], published: Published) -> str:
+    """Write a bench as Markdown."""
+    parts = []
+    for sheet in sheets(cells, published):
+        table = [sheet.columns, ("---",) * len(sheet.columns), *sheet.lines]
+        body = "\n".join(f"| {' | '.join(row)} |" for row in table)
+        parts.append(f"## {sheet.title}\n\n{body}\n\n*{sheet.caption}.*")
+    return "\n\n".join(parts) + "\n"
 
 
 def tables(cells: Sequence[Cell], published: Published) -> list[Table]:
-    """Lay a bench out for the terminal, a table per setting."""
+    """Lay a bench out for the terminal."""
     from rich.box import SIMPLE
     from rich.table import Table
     from rich.text import Text
 
     made = []
-    for setting, found in rows(cells).items():
-        table = Table(title=setting, box=SIMPLE, title_justify="left", caption=LEGEND, caption_justify="left")
-        for column in COLUMNS:
+    for sheet in sheets(cells, published):
+        table = Table(
+            title=sheet.title, box=SIMPLE, title_justify="left", caption=sheet.caption, caption_justify="left"
+        )
+        for column in sheet.columns:
             table.add_column(column, justify="left" if column == "method" else "right", no_wrap=True)
-        for line in lines(found, published.get(setting, {})):
+        for line in sheet.lines:
             table.add_row(*map(Text, line))
         made.append(table)
     return made
