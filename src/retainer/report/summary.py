@@ -70,7 +70,7 @@ def rows(cells: Iterable[Cell]) -> dict[str, list[Row]]:
     """Group cells by setting and by method, the best macro F1 first."""
     grouped: dict[str, dict[str, list[Cell]]] = {}
     for cell in cells:
-        name = cell["method"] + (f" ({cell['variant']})" if cell["variant"] else "")
+        name = cell["method"] + (f" ({variant})" if (variant := cell.get("variant")) else "")
         grouped.setdefault(cell["setting"], {}).setdefault(name, []).append(cell)
     made = {setting: [Row(name, tuple(found)) for name, found in one.items()] for setting, one in grouped.items()}
     return {setting: sorted(found, key=lambda row: -row.mean("macro")) for setting, found in made.items()}
