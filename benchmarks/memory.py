@@ -44,7 +44,7 @@ def one(point: dict[str, int], device: str, epochs: int) -> dict[str, Any]:
     count, length = point["sentences"], point["length"]
     parts = hide(generate(count * length, seed=1), ["city"])
     corpus = replace(parts, sentences=tuple(join(parts.sentences[i::count]) for i in range(count)))
-    recipe = Recipe(epochs=epochs, holdout=0, patience=0)
+    recipe = Recipe(batch=8, epochs=epochs, holdout=0, patience=0)
     began = time.perf_counter()
     version = learn(corpus, base, recipe=recipe, device=device)
     seconds = time.perf_counter() - began

@@ -307,6 +307,10 @@ class TestTable:
             ("rdp", "-12.00", "82.55 / 80.64"),
         ]
 
+    def test_joint_of_the_same_kind_goes_first(self):
+        kinds = [fake("joint", 1, 82.0), fake("joint", 1, 80.0, variant="lr=1"), fake("rdp", 1, 70.0, variant="lr=1")]
+        assert [line[4] for line in lines(rows(kinds)["FG-1-PG-1"], {})] == ["+0.00", "+0.00", "-10.00"]
+
     def test_nothing_judged(self):
         cell = {**fake("finetune", 1, 50.0)}
         cell["tasks"] = [{**task, "guesses": None} for task in cell["tasks"]]

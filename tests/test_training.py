@@ -18,7 +18,7 @@ from retainer.quirks import NONE
 from retainer.recipe import RECIPES, Recipe
 from retainer.spans import Sentence, Span
 from retainer.tasks import hide
-from retainer.training import Diverged
+from retainer.training import Diverged, Training
 from retainer.version import load
 
 
@@ -63,7 +63,7 @@ class TestLearning:
     def test_every_step_is_heard(self, first, city):
         record = Record()
         learn(city, first, recipe=Recipe(epochs=3, batch=16, holdout=0), device="cpu", watch=record)
-        assert record.steps == 3 * 4 and [e.number for e in record.epochs] == [1, 2, 3]
+        assert record.steps == 3 * 8 and [e.number for e in record.epochs] == [1, 2, 3]
 
     def test_same_seed_same_result(self, first, city, quick):
         one, again, other = (learn(city, first, recipe=quick, seed=seed, device="cpu") for seed in (1, 1, 2))
@@ -383,7 +383,7 @@ class TestDiverging:
         class Breaks(Finetune):
             def losses(self, student, teacher, given, targets):
                 terms = super().losses(student, teacher, given, targets)
-                return {"ce": terms["ce"] * (float("nan") if next(steps) == 4 * broken_epoch + 2 else 1.0)}
+                return {"ce": terms["ce"] * (float("nan") if next(steps) == 8 * broken_epoch + 2 else 1.0)}
 
         recipe = replace(quick, epochs=3, holdout=0)
         with pytest.raises(Diverged) as error:
@@ -404,6 +404,48 @@ class TestDiverging:
     def test_a_silly_learning_rate_is_noticed(self, first, city, quick):
         with pytest.raises(Diverged, match="lower the learning rate"):
             learn(city, first, recipe=replace(quick, lr=1e30, clip=0.0, optimizer="sgd"), device="cpu")
+
+
+class TestBatches:
+    @pytest.mark.parametrize(("sentences", "size"), [(1, 8), (256, 8), (512, 16), (1000, 31), (3510, 32)])
+    def test_small_slices_get_small_batches(self, sentences, size):
+        assert Recipe(batch=32).fitted(sentences).batch == size
+        assert Recipe(batch=4).fitted(sentences).batch == 4, "never more than asked for"
+
+    def test_the_loop_takes_them(self, first, city, quick):
+        record = Record()
+        learn(city, first, recipe=replace(quick, batch=32, epochs=1, holdout=0), device="cpu", watch=record)
+        assert record.steps == -(-len(city) // 8)
+
+
+class TestWithoutRepeatableKernels:
+    """What torch raises on a GPU for an operation that has no repeatable kernel."""
+
+    ERROR = "frobnicate_cuda does not have a deterministic implementation, but you set ..."
+
+    def test_learning_goes_on_and_says_so(self, first, city, quick, monkeypatch):
+        asked = []
+
+        def repeatable(device, seed, *, strict):
+            asked.append(strict)
+            torch.manual_seed(seed)
+
+        def train(self, checkpoint, run=Training.run):
+            if asked[-1]:
+                raise RuntimeError(self_error)
+            return run(self, checkpoint)
+
+        self_error, watch = self.ERROR, Record()
+        monkeypatch.setattr("retainer.learning.make_repeatable", repeatable)
+        monkeypatch.setattr(Training, "run", train)
+        learned = learn(city, first, recipe=quick, device="cpu", watch=watch)
+        assert asked == [True, False] and "city" in learned.types
+        assert any("frobnicate_cuda" in note for note in watch.notes)
+
+    def test_other_errors_are_errors(self, first, city, quick, monkeypatch):
+        monkeypatch.setattr(Training, "run", lambda *_: (_ for _ in ()).throw(RuntimeError("out of memory")))
+        with pytest.raises(RuntimeError, match="out of memory"):
+            learn(city, first, recipe=quick, device="cpu")
 
 
 class TestWrongData:

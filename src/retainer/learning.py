@@ -52,23 +52,35 @@ def learn(
     folder = None if out is None else require_free(out)
     job = _job(data, start, types, method, dev, recipe or Recipe(), seed, device)
     watch = watch or Silence()
-    make_repeatable(job.version.tagger.device, seed)
-    lesson = prepare(job.version.tagger, job.train, job.dev, job.new, job.method, job.recipe)
-    training = Training(lesson, job.recipe, seed, watch)
-    watch.start(f"learning {', '.join(job.new)}", training.steps * job.recipe.epochs)
     checkpoint = None if folder is None else Checkpoint(_partial(folder), key_of(job.facts), checkpoint_seconds)
+    try:
+        learned = _train(job, folder, checkpoint, watch)
+    except RuntimeError as error:
+        if "deterministic" not in str(error):
+            raise
+        watch.note(f"the same seed will not give quite the same result here: {str(error).splitlines()[0]}")
+        learned = _train(job, folder, checkpoint, watch, strict=False)
+    if folder is not None:
+        learned.save(folder)
+    if checkpoint is not None:
+        checkpoint.remove()
+    return learned
+
+
+def _train(
+    job: _Job, folder: Path | None, checkpoint: Checkpoint | None, watch: Silence, *, strict: bool = True
+) -> Version:
+    make_repeatable(job.version.tagger.device, job.seed, strict=strict)
+    lesson = prepare(job.version.tagger, job.train, job.dev, job.new, job.method, job.recipe)
+    training = Training(lesson, job.recipe, job.seed, watch)
+    watch.start(f"learning {', '.join(job.new)}", training.steps * job.recipe.epochs)
     try:
         student = training.run(checkpoint)
     except Diverged as error:
         raise _with_last_good(error, training, job, folder) from None
     finally:
         watch.finish()
-    learned = Version(student, _lineage(job, training))
-    if folder is not None:
-        learned.save(folder)
-    if checkpoint is not None:
-        checkpoint.remove()
-    return learned
+    return Version(student, _lineage(job, training))
 
 
 @dataclass(frozen=True)

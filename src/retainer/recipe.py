@@ -19,7 +19,7 @@ class Recipe:
     epochs: int = 10
     """Passes over the slice."""
     batch: int = 32
-    """Sentences per step."""
+    """Sentences per step; fewer, down to 8, where an epoch of a small slice would have less than 32 steps."""
     optimizer: Literal["adamw", "sgd"] = "adamw"
     """The optimizer."""
     base_lr: float = 2e-4
@@ -83,6 +83,10 @@ class Recipe:
                 wanted = " or ".join(get_args(hint)) or _KINDS[hint]
                 raise InputError(f"{field} of the recipe must be {wanted}, not {value!r}")
         return dataclasses.replace(self, **changes)
+
+    def fitted(self, sentences: int) -> Recipe:
+        """Return the recipe for a slice of this size: what a large batch saves, a small slice lacks in steps."""
+        return dataclasses.replace(self, batch=min(self.batch, max(8, sentences // 32)))
 
     def rate(self, progress: float, epoch: int, *, base: bool) -> float:
         """Return the learning rate at a share of the steps, in an epoch counted from 0."""

@@ -45,15 +45,19 @@ def pick_device(name: str = "auto") -> torch.device:
     return device
 
 
-def make_repeatable(device: torch.device, seed: int) -> None:
-    """Seed, and ask for kernels whose result does not depend on the order of threads; on a CPU all of ours are such."""
+def make_repeatable(device: torch.device, seed: int, *, strict: bool = True) -> None:
+    """Seed, and ask for kernels whose result does not depend on the order of threads; on a CPU all of ours are such.
+
+    Not strict is for encoders with an operation that has no such kernel. Then attention over long texts takes a kernel
+    that is not repeatable either, so nobody gets this unasked.
+    """
     import torch
 
     torch.manual_seed(seed)
     if device.type == "cuda":
         torch.cuda.set_device(device.index or 0)  # steps are recorded on the current device
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-        torch.use_deterministic_algorithms(True, warn_only=True)
+        torch.use_deterministic_algorithms(True, warn_only=not strict)
         # filling fresh memory costs a kernel per tensor, and we read nothing that was not written
         torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
         warnings.filterwarnings("ignore", message=".*non-deterministic algorithm.*")

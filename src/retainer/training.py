@@ -29,7 +29,8 @@ class Training:
     """One task's loop. It alone owns the optimizer, the schedule, the clock and the choice of the epoch."""
 
     def __init__(self, lesson: Lesson, recipe: Recipe, seed: int, watch: Silence) -> None:
-        self.lesson, self.recipe, self.seed, self.watch = lesson, recipe, seed, watch
+        self.lesson, self.seed, self.watch = lesson, seed, watch
+        self.recipe = recipe.fitted(len(lesson.slice.lengths))
         self.student = lesson.student
         self.vocabulary = Vocabulary(self.student.network, lesson.encoded, narrow=lesson.live is None)
         self.slice = self.vocabulary.renumber(lesson.slice)

@@ -32,6 +32,16 @@ class Row:
     """The method, with what is not the default about it."""
     cells: tuple[Cell, ...]
 
+    @property
+    def method(self) -> str:
+        """The method alone."""
+        return str(self.cells[0]["method"])
+
+    @property
+    def variant(self) -> str:
+        """What is not the default about it."""
+        return str(self.cells[0].get("variant", ""))
+
     def values(self, name: str) -> list[float]:
         """Return an average over tasks, seed by seed."""
         return [cell["average"][name] for cell in self.cells]
@@ -78,8 +88,8 @@ def rows(cells: Iterable[Cell]) -> dict[str, list[Row]]:
 
 def lines(found: Sequence[Row], published: Mapping[str, tuple[float, float]]) -> list[tuple[str, ...]]:
     """Write the rows of one setting."""
-    joint = next((row.mean("macro") for row in found if row.name == "joint"), None)
-    return [_line(row, joint, published.get(row.cells[0]["method"])) for row in found]
+    joints = {row.variant: row.mean("macro") for row in found if row.method == "joint"}
+    return [_line(row, joints.get(row.variant, joints.get("")), published.get(row.method)) for row in found]
 
 
 def _line(row: Row, joint: float | None, published: tuple[float, float] | None) -> tuple[str, ...]:
