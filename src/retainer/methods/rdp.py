@@ -26,8 +26,8 @@ class RDP(Method):
     L_se: the entropy of p.   L_kd: -sum q log p over the old labels, q = the teacher's probabilities.
 
     With the letter of the paper (``rdp_paper``) L_cd and L_kd cover all words. On an annotated word the target then
-    has mass 1 on old labels besides the gold label, so its optimum is probability one half; by default both cover O
-    words only.
+    has mass 1 on old labels besides the gold label, so its optimum is probability one half; by default L_kd covers O
+    words only. L_cd weighs less, and is worth more on all words than it costs.
     """
 
     needs_teacher: ClassVar[bool] = True
