@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "retainer"
 
 ORDER = """
 about errors files words spans corpora tasks checks outputs quirks methods recipe preset runtime sharing
-builtin encode heads model onnx metrics predict lineage version progress lesson vocabulary precision descent
+builtin encode heads model onnx metrics predict lineage version progress lesson vocabulary attention precision descent
 capture checkpoint training learning guesses sequence cells bench report commands arguments cli
 """.split()
 """A module imports only from modules named before it (a package counts as one)."""

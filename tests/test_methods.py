@@ -1,20 +1,31 @@
 """Every loss term against the slow, obvious computation straight from its formula, in double precision."""
 
 import dataclasses
-import math
 
 import pytest
 import torch
+from batches import (
+    OLD,
+    WIDTH,
+    cut,
+    make,
+    run,
+    slow_cd,
+    slow_ce,
+    slow_kd,
+    slow_pseudo,
+    slow_se,
+    slow_soft_kd,
+    words,
+)
 
 from retainer.errors import InputError
-from retainer.methods import IGNORE, METHODS, RDP, Clock, Tokens, method
+from retainer.methods import IGNORE, METHODS, RDP, Tokens, method
 from retainer.methods.rdp import prototype_weights, prototypes, pseudo_labels
 from retainer.outputs import Outputs
 from retainer.quirks import NONE
 from retainer.recipe import RECIPE_FIELDS
 
-OLD, NEW, WIDTH = 5, 4, 6
-CLOCK = Clock(torch.zeros(1).long(), 1, torch.zeros(1).long(), 1)
 NOT_JOINT = [name for name, one in METHODS.items() if not one.joint and one.quirks == NONE]
 """What anybody may learn with; what released code computes has tests of its own."""
 
@@ -24,105 +35,6 @@ def double():
     torch.set_default_dtype(torch.float64)
     yield
     torch.set_default_dtype(torch.float32)
-
-
-def make(seed, size=40, labels=None, old_gold=False):
-    """A random batch: padding, O words, new types, and old gold labels where asked for."""
-    random = torch.Generator().manual_seed(seed)
-    choices = [IGNORE, 0, 0, 0, *range(OLD, OLD + NEW), *(range(1, OLD) if old_gold else [])]
-    picks = torch.randint(len(choices), (size,), generator=random)
-    given = torch.tensor(choices)[picks] if labels is None else torch.tensor(labels)
-    size = len(given)
-    rows = torch.arange(size).masked_fill(given == IGNORE, -1)
-    student = Outputs(
-        torch.randn(size, OLD + NEW, generator=random).mul(3).requires_grad_(),
-        torch.randn(size, WIDTH, generator=random),
-    )
-    teacher = Outputs(torch.randn(size, OLD, generator=random) * 3, torch.randn(size, WIDTH, generator=random))
-    return student, teacher, Tokens(given, rows, 0, OLD)
-
-
-def run(one, student, teacher, tokens):
-    memory = one.begin(tokens, teacher)
-    targets = one.targets(tokens, teacher, memory, CLOCK)
-    return one.losses(student, teacher, tokens, targets), targets
-
-
-# ------------------------------------------------------------------------------------- the formulas, word by word
-
-
-def softmax(row, temperature=1.0):
-    top = max(float(x) for x in row)
-    powers = [math.exp((float(x) - top) / temperature) for x in row]
-    return [power / sum(powers) for power in powers]
-
-
-def mean(values):
-    return sum(values) / len(values) if values else 0.0
-
-
-def slow_ce(student, labels, words):
-    return mean([-math.log(softmax(student.logits[i])[labels[i]]) for i in words])
-
-
-def slow_kd(student, teacher, words, student_temperature, teacher_temperature):
-    total = []
-    for i in words:
-        q, p = softmax(teacher.logits[i], teacher_temperature), softmax(student.logits[i], student_temperature)
-        total.append(sum(q[c] * (math.log(q[c]) - math.log(p[c])) for c in range(OLD) if q[c] > 0))
-    return mean(total)
-
-
-def slow_cd(student, teacher, labels, words):
-    total = []
-    for i in words:
-        p, q = softmax(student.logits[i]), softmax(teacher.logits[i])
-        target = [*q, *(1.0 if labels[i] == c else 0.0 for c in range(OLD, OLD + NEW))]
-        total.append(-sum(target[c] * math.log(p[c]) for c in range(OLD + NEW)))
-    return mean(total)
-
-
-def slow_se(student, words):
-    return mean([-sum(x * math.log(x) for x in softmax(student.logits[i])) for i in words])
-
-
-def slow_soft_kd(student, teacher, words):
-    total = []
-    for i in words:
-        p, q = softmax(student.logits[i]), softmax(teacher.logits[i])
-        total.append(-sum(q[c] * math.log(p[c]) for c in range(OLD)))
-    return mean(total)
-
-
-def slow_pseudo(teacher, labels, temperature):
-    """Eq. 6 to 8 of the paper, loop by loop; labels the teacher never gives have no prototype."""
-    outside = [i for i, label in enumerate(labels) if label == 0]
-    coarse = {i: max(range(OLD), key=lambda c: softmax(teacher.logits[i])[c]) for i in outside}
-    centres = {}
-    for c in range(OLD):
-        members = [teacher.hidden[i].tolist() for i in outside if coarse[i] == c]
-        if members:
-            centres[c] = [mean(column) for column in zip(*members, strict=True)]
-    found = list(labels)
-    for i in outside:
-        distance = {c: math.dist(teacher.hidden[i].tolist(), centre) for c, centre in centres.items()}
-        weight = dict(zip(distance, softmax([-d for d in distance.values()], temperature), strict=True))
-        q = softmax(teacher.logits[i])
-        found[i] = max(centres, key=lambda c: weight[c] * q[c])
-    return found
-
-
-def words(tokens):
-    labels = tokens.labels.tolist()
-    return (
-        labels,
-        [i for i, label in enumerate(labels) if label != IGNORE],
-        [i for i, label in enumerate(labels) if label == 0],
-        [i for i, label in enumerate(labels) if label not in (0, IGNORE)],
-    )
-
-
-# -------------------------------------------------------------------------------------------------------- the tests
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -227,16 +139,15 @@ class TestContract:
         padding = ~tokens.labelled
         assert padding.any() and (student.logits.grad[padding] == 0).all()
         keep = ~padding
-        less = Tokens(tokens.labels[keep], torch.arange(int(keep.sum())), 0, OLD)
-        cut = [Outputs(out.logits.detach()[keep], out.hidden[keep]) for out in (student, teacher)]
-        again, _ = run(METHODS[name], *cut, less)
+        less = Tokens(tokens.labels[keep], torch.arange(int(keep.sum())), 0, OLD, tokens.sentences[keep])
+        again, _ = run(METHODS[name], cut(student, keep), cut(teacher, keep), less)
         assert {k: float(v.detach()) for k, v in terms.items()} == pytest.approx(
             {k: float(v) for k, v in again.items()}
         )
 
     def test_extreme_scores_stay_finite(self, name):
         student, teacher, tokens = make(4)
-        wild = [Outputs(out.logits.detach() * 1e4, out.hidden) for out in (student, teacher)]
+        wild = [dataclasses.replace(out, logits=out.logits.detach() * 1e4) for out in (student, teacher)]
         terms, _ = run(METHODS[name], *wild, tokens)
         assert all(torch.isfinite(value) for value in terms.values())
 

@@ -6,16 +6,19 @@ can be recorded once for every shape of a batch and played again (``capture``).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from retainer.encode import Encoded
+from retainer.encode import Batch, Encoded
 from retainer.lesson import Lesson
 from retainer.methods import IGNORE, Clock, Tokens
 from retainer.model import Tagger
+from retainer.outputs import Outputs
 from retainer.precision import Full, Half, has_bfloat16
+from retainer.predict import observe
 from retainer.recipe import Recipe
 
 
@@ -28,7 +31,7 @@ class Descent:
     def __init__(self, lesson: Lesson, slice_: Encoded, recipe: Recipe) -> None:
         self.lesson, self.slice, self.recipe = lesson, slice_, recipe
         student, device = lesson.student, lesson.student.device
-        _freeze(student, recipe, lesson.base)
+        _freeze(student, recipe, lesson)
         half = recipe.precision == "auto" and has_bfloat16(device)
         self.arithmetic = Half(student) if half else Full(student)
         self.optimizer = _optimizer(student, recipe)
@@ -36,10 +39,14 @@ class Descent:
         self.rates = _rates(recipe, self.steps, self.optimizer, lesson.base).to(device)
         self.rate = self.rates[0].clone()
         self.step = torch.zeros(1, dtype=torch.long, device=device)
+        recall = "recall" in lesson.method.needs
+        self.recalled = torch.empty(slice_.word_count if recall else 0, student.width, device=device)
 
     def begin(self, epoch: int) -> None:
         """Get ready for the first step of an epoch."""
         self.step.fill_(epoch * self.steps)
+        if len(self.recalled):
+            self.recalled.copy_(observe(self.lesson.student, self.slice, hidden=True).hidden)
         self.arithmetic.tagger.train()
         self.arithmetic.refresh()
 
@@ -56,17 +63,29 @@ class Descent:
         self.step += 1
 
     def _terms(self, windows: Tensor, length: int) -> dict[str, Tensor]:
-        lesson, tagger = self.lesson, self.arithmetic.tagger
+        lesson = self.lesson
         batch = self.slice.batch(windows, length)
         rows = batch.words.flatten()
         labels = lesson.tokens.labels[rows.clamp(min=0)].masked_fill(rows < 0, IGNORE)
         given = Tokens(labels, rows, lesson.tokens.outside, lesson.tokens.old)
-        student = tagger.outputs(batch)
+        student = self._look(batch, given)
         clock = Clock(self.step // self.steps, self.recipe.epochs, self.step, self.recipe.epochs * self.steps)
         with torch.no_grad():
-            teacher = lesson.live.outputs(batch) if lesson.live else lesson.teacher.at(rows)
+            teacher = lesson.live.outputs(batch, lesson.method.needs) if lesson.live else lesson.teacher.at(rows)
             targets = lesson.method.targets(given, teacher, lesson.memory, clock)
         return lesson.method.losses(student, teacher, given, targets)
+
+    def _look(self, batch: Batch, given: Tokens) -> Outputs:
+        """Return what the student says of a batch, and of what else the method wants it to look at."""
+        method, tagger = self.lesson.method, self.arithmetic.tagger
+        student = tagger.outputs(batch, method.needs)
+        if (gone := method.leave_out(given)) is not None:
+            rest, places = self.slice.without(batch, gone)
+            student = replace(student, again=_moved(tagger.outputs(rest), places))
+        if (matches := method.matches(given, self.lesson.memory)) is not None:
+            with torch.no_grad():
+                student = replace(student, matched=tagger.head(self.recalled[matches.clamp(min=0)]))
+        return student
 
     def _update(self) -> None:
         groups = self.optimizer.param_groups
@@ -83,10 +102,21 @@ class Descent:
         self.log.index_copy_(0, self.step % self.steps, values.unsqueeze(0))
 
 
-def _freeze(student: Tagger, recipe: Recipe, base: bool) -> None:
+def _moved(outputs: Outputs, places: Tensor) -> Outputs:
+    """Put what was said of a shortened batch where its positions stand in the whole one; the rest means nothing."""
+    back = places.argsort(dim=1).unsqueeze(-1)
+    rows = (tensor.view(*places.shape, -1) for tensor in (outputs.logits, outputs.hidden))
+    logits, hidden = (row.gather(1, back.expand_as(row)).flatten(0, 1) for row in rows)
+    return Outputs(logits, hidden)
+
+
+def _freeze(student: Tagger, recipe: Recipe, lesson: Lesson) -> None:
     """Take what must not move out of training."""
-    if recipe.freeze_old_rows and not base:
+    only_new = lesson.method.trainable == "new rows"
+    if (recipe.freeze_old_rows or only_new) and not lesson.base:
         student.head.old.requires_grad_(False)
+    if only_new:
+        student.body.requires_grad_(False)
     if recipe.freeze_embeddings:
         student.network.get_input_embeddings().requires_grad_(False)
 

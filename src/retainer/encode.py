@@ -40,6 +40,8 @@ class Encoded:
     sentence_starts: np.ndarray[Any, np.dtype[np.int64]]
     window_sentences: np.ndarray[Any, np.dtype[np.int64]]
     pad: int
+    behind: int
+    """How many special pieces end a window."""
 
     @property
     def word_count(self) -> int:
@@ -62,6 +64,21 @@ class Encoded:
         mask = place < self.starts[windows + 1].unsqueeze(1)
         place = place.clamp(max=len(self.ids) - 1)
         return Batch(self.ids[place].masked_fill(~mask, self.pad), mask, self.words[place].masked_fill(~mask, -1))
+
+    def without(self, batch: Batch, gone: Tensor) -> tuple[Batch, Tensor]:
+        """Leave words out of a batch, pieces and all; the others move up. Return also the place each came from.
+
+        ``gone`` marks the first pieces of the words. What follows a word and is no word's first piece goes with it,
+        except for the special pieces at the end.
+        """
+        place = torch.arange(batch.ids.shape[1], device=self.device).expand_as(batch.ids)
+        first = place.masked_fill(batch.words < 0, -1).cummax(dim=1).values
+        inside = (first >= 0) & (place < batch.mask.sum(dim=1, keepdim=True) - self.behind)
+        lost = (inside & gone.view_as(batch.ids).gather(1, first.clamp(min=0))) | ~batch.mask
+        places = lost.long().argsort(dim=1, stable=True)
+        mask = ~lost.gather(1, places)
+        ids, words = batch.ids.gather(1, places), batch.words.gather(1, places)
+        return Batch(ids.masked_fill(~mask, self.pad), mask, words.masked_fill(~mask, -1)), places
 
     def shuffled(self, size: int, seed: int, *, few_shapes: bool = False) -> list[tuple[Tensor, int]]:
         """Return an epoch of training batches: windows of similar length together, in an order fixed by the seed.
@@ -216,6 +233,7 @@ class _Windows:
             np.array(self.sentence_starts, dtype=np.int64),
             np.array(self.window_sentences, dtype=np.int64),
             pad,
+            len(self.behind),
         )
 
 

@@ -57,7 +57,8 @@ class Lesson:
     changed: int
     """Words whose prediction changed by growing the head alone: 0, and measured every time."""
     live: Tagger | None = None
-    """The teacher itself, where what it says of a word depends on the batch, so that it cannot be asked beforehand."""
+    """The teacher itself, where it cannot be asked beforehand: what it says of a word depends on the batch, or would
+    take too much room."""
 
     @property
     def encoded(self) -> list[Encoded]:
@@ -90,13 +91,19 @@ def prepare(
         method=used,
         slice=encoded,
         tokens=tokens,
-        teacher=Outputs(seen.logits, seen.hidden.new_empty(0)),  # a view would keep all vectors in memory
+        teacher=_kept(seen, used),
         memory=memory,
         dev=_dev_set(dev, encoder, teacher, new, recipe),
         base=base,
         changed=changed,
-        live=teacher if teacher.quirks.batch and not base else None,
+        live=teacher if not base and (teacher.quirks.batch or used.needs & {"layers", "maps"}) else None,
     )
+
+
+def _kept(seen: Outputs, method: Method) -> Outputs:
+    """Return what the steps will want of the teacher; its vectors, by far the larger part, only if asked for."""
+    vectors = seen.hidden if "vectors" in method.needs else seen.hidden.new_empty(0)  # a view would keep all of them
+    return Outputs(seen.logits, vectors)
 
 
 def _tokens(gold: Tensor, encoded: Encoded, outside: int, old: int) -> Tokens:

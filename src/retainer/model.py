@@ -6,7 +6,7 @@ import contextlib
 import copy
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,21 +58,30 @@ class Tagger(nn.Module):
         """The length of a token vector."""
         return self.head.old.weight.shape[-1]
 
-    def hidden(self, batch: Batch) -> Tensor:
-        """Return the last layer's vectors of all positions, dropout included while training."""
-        mask = torch.ones_like(batch.ids) if self.quirks.batch else batch.mask.long()
-        last = self.body(input_ids=batch.ids, attention_mask=mask).last_hidden_state
-        hidden: Tensor = _dropout(self.network)(last).float()
-        return hidden
-
-    def outputs(self, batch: Batch) -> Outputs:
-        """Return scores and vectors of all positions in one row."""
-        hidden = self.hidden(batch)
-        return Outputs(self.head(hidden).flatten(0, 1), hidden.flatten(0, 1))
+    def outputs(self, batch: Batch, needs: Container[str] = ()) -> Outputs:
+        """Return scores and vectors of all positions in one row, and what else a method needs."""
+        asked = {"output_hidden_states": "layers" in needs, "output_attentions": "maps" in needs}
+        said = self._encode(batch, **{name: True for name, wanted in asked.items() if wanted})
+        layers = tuple(layer.flatten(0, 1) for layer in said.hidden_states) if "layers" in needs else None
+        return Outputs(
+            self._score(said.last_hidden_state).flatten(0, 1),
+            said.last_hidden_state.flatten(0, 1),
+            layers=layers,
+            maps=tuple(said.attentions) if "maps" in needs else None,
+            mask=batch.mask if "maps" in needs else None,
+        )
 
     def forward(self, batch: Batch) -> Tensor:
         """Return the scores of all labels at all positions."""
-        logits: Tensor = self.head(self.hidden(batch))
+        return self._score(self._encode(batch).last_hidden_state)
+
+    def _encode(self, batch: Batch, **asked: bool) -> Any:
+        mask = torch.ones_like(batch.ids) if self.quirks.batch else batch.mask.long()
+        return self.body(input_ids=batch.ids, attention_mask=mask, **asked)
+
+    def _score(self, last: Tensor) -> Tensor:
+        """Put the head on the last layer's vectors, dropout included while training."""
+        logits: Tensor = self.head(_dropout(self.network)(last).float())
         return logits
 
     def grown(self, labels: Labels, head: Head) -> Tagger:

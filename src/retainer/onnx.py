@@ -8,7 +8,7 @@ import io
 import json
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ class Exported(Tagger):
         nn.Module.__init__(self)
         self.session, self.labels, self.encoder = session, labels, encoder
 
-    def outputs(self, batch: Batch) -> Outputs:
+    def outputs(self, batch: Batch, needs: Container[str] = ()) -> Outputs:
         """Return the scores of all positions; there are no vectors."""
         arrays = (batch.ids.numpy(), batch.mask.long().numpy())
         scores = torch.from_numpy(self.session.run(None, dict(zip(INPUTS, arrays, strict=True)))[0])

@@ -12,10 +12,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outputs:
-    """Scores of all labels and, where asked for, the token vectors; one row per word (or per position of a batch)."""
+    """Scores of all labels and, where asked for, the token vectors; one row per word (or per position of a batch).
+
+    What only some methods ask for (``Method.needs``) is there for those methods and None for all others.
+    """
 
     logits: Tensor
     hidden: Tensor
+    """The last layer's vectors, as they are before the head's dropout."""
+    layers: tuple[Tensor, ...] | None = None
+    """The vectors of every layer, the embeddings first."""
+    maps: tuple[Tensor, ...] | None = None
+    """The attention of every layer: batch x heads x positions x positions, before dropout."""
+    mask: Tensor | None = None
+    """Which positions of the batch are no padding, where there are maps."""
+    again: Outputs | None = None
+    """A second look at the same batch without the words of ``Method.leave_out``; same positions."""
+    matched: Tensor | None = None
+    """Scores of the words of ``Method.matches``, as the encoder of the epoch's beginning and today's head see them."""
 
     @cached_property
     def log_p(self) -> Tensor:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from retainer.attention import showing
 from retainer.capture import Captured, Step
 from retainer.checkpoint import Checkpoint, State, Tensors, pack_optimizer, unpack_optimizer
 from retainer.descent import Descent
@@ -46,8 +47,10 @@ class Training:
     def run(self, checkpoint: Checkpoint | None = None) -> Tagger:
         """Train until the epochs are over or nothing gets better, and return the student of the chosen epoch."""
         self.vocabulary.narrow()
+        lesson = self.lesson
         try:
-            self._descend(checkpoint)
+            with showing([self.student, lesson.live] if "maps" in lesson.method.needs else []):
+                self._descend(checkpoint)
             self._measure_norm()
         finally:
             self.vocabulary.widen()

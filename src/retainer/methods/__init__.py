@@ -8,18 +8,30 @@ from typing import Any, get_args, get_type_hints
 
 from retainer.errors import InputError, nearest
 from retainer.methods.base import IGNORE, Clock, Method, Tokens
+from retainer.methods.cfner import CFNER
+from retainer.methods.cpfd import CPFD
 from retainer.methods.extend_ner import ExtendNER
 from retainer.methods.finetune import Finetune
+from retainer.methods.frozen import Frozen
 from retainer.methods.joint import Joint
+from retainer.methods.lucir import LUCIR
+from retainer.methods.podnet import PODNet
 from retainer.methods.rdp import RDP
 from retainer.methods.rdp_released import RDPReleased
 from retainer.methods.self_training import SelfTraining
+from retainer.methods.tbcl import TBCL
 
 METHODS: dict[str, Method] = {
     "finetune": Finetune(),
     "joint": Joint(),
     "self_training": SelfTraining(),
     "extend_ner": ExtendNER(),
+    "lucir": LUCIR(),
+    "podnet": PODNet(),
+    "cfner": CFNER(),
+    "cpfd": CPFD(),
+    "frozen": Frozen(),
+    "tbcl": TBCL(),
     "rdp": RDP(),
     "rdp_paper": RDP(distil_words="all"),
     "rdp_released": RDPReleased(),
@@ -55,14 +67,20 @@ def _check(name: str, default: Method, field: str, value: Any) -> None:
 
 
 __all__ = [
+    "CFNER",
+    "CPFD",
     "IGNORE",
+    "LUCIR",
     "METHODS",
     "RDP",
+    "TBCL",
     "Clock",
     "ExtendNER",
     "Finetune",
+    "Frozen",
     "Joint",
     "Method",
+    "PODNet",
     "RDPReleased",
     "SelfTraining",
     "Tokens",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from functools import cached_property
 from math import isfinite
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from retainer.errors import InputError
 from retainer.quirks import NONE, Quirks
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from retainer.outputs import Outputs
+
+Need = Literal["vectors", "layers", "maps", "recall"]
+"""The teacher's token vectors; all layers' vectors, or all attention maps, of both (so the teacher looks again at
+every step); the student's vectors of the whole slice, looked up once per epoch."""
 
 IGNORE = -100
 """The label of a position that is no first piece of a word: padding, special pieces, tails of words."""
@@ -73,6 +77,10 @@ class Method:
 
     needs_teacher: ClassVar[bool] = False
     """Whether the old version's scores on the slice are wanted."""
+    needs: ClassVar[frozenset[Need]] = frozenset()
+    """What else the method wants to see; nobody pays for what another method needs."""
+    trainable: ClassVar[Literal["all", "new rows"]] = "all"
+    """What learns: everything, or the head's rows of the new types alone."""
     quirks: ClassVar[Quirks] = NONE
     """Defects of released code outside the method that belong to it; only the bench takes a method that has some."""
     joint: ClassVar[bool] = False
@@ -85,6 +93,8 @@ class Method:
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if field.type == "float" and not (number and isfinite(value) and value >= 0):
                 raise InputError(f"field {field.name} must be a number, 0 or more, not {value!r}")
+            if field.type == "int" and not (type(value) is int and value > 0):
+                raise InputError(f"field {field.name} must be a whole number above 0, not {value!r}")
             if field.name.endswith("temperature") and value == 0:
                 raise InputError(f"field {field.name} must be above 0")
 
@@ -95,6 +105,14 @@ class Method:
     def targets(self, tokens: Tokens, teacher: Outputs, memory: Any, clock: Clock) -> Tokens:
         """Return the labels to learn in a batch. Runs without gradient."""
         return tokens
+
+    def leave_out(self, given: Tokens) -> Tensor | None:
+        """Return the words to leave out in a second look of the student at the batch; None for no second look."""
+        return None
+
+    def matches(self, tokens: Tokens, memory: Any) -> Tensor | None:
+        """Return, for every position, the words of the slice whose scores are wanted beside it (needs ``recall``)."""
+        return None
 
     def guesses(self, memory: Any) -> Tensor | None:
         """Return the labels ``begin`` gave the words of the slice, if the method gives any: they can be judged."""

@@ -5,10 +5,13 @@ On a GPU a small batch costs by the number of operations, not by their size, so 
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from retainer.outputs import Outputs
 
 
 def share(mask: Tensor) -> Tensor:
@@ -42,3 +45,21 @@ def distillation(
 def entropy(log_p: Tensor, share: Tensor) -> Tensor:
     """Return the mean of -sum_c p_c log p_c."""
     return ((log_p.exp() * log_p).sum(dim=-1) * -share).sum()
+
+
+def unit(vectors: Tensor) -> Tensor:
+    """Return vectors of length one, in full precision; a zero vector stays zero."""
+    exact = vectors.float() if vectors.dtype.itemsize < 4 else vectors
+    lengths: Tensor = exact.norm(dim=-1, keepdim=True)
+    return exact / lengths.clamp(min=1e-8)
+
+
+def turned(ours: Tensor, theirs: Tensor) -> Tensor:
+    """Return 1 - cosine of every pair of vectors: how far a direction has turned."""
+    return 1 - (unit(ours) * unit(theirs)).sum(dim=-1)
+
+
+def growth(student: Outputs, teacher: Outputs, outside: bool = True) -> float:
+    """Return sqrt(old / new labels), with O among the old or not: the more there is to lose, the more it weighs."""
+    old, new = teacher.logits.shape[-1], student.logits.shape[-1] - teacher.logits.shape[-1]
+    return sqrt((old - (not outside)) / new)
