@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from retainer.attention import showing
 from retainer.capture import Captured
 from retainer.corpora.generated import generate
 from retainer.descent import Descent
@@ -229,14 +230,16 @@ class TestAStepAsksNothing:
     )
     def test_no_method_reads_a_number_back(self, first, city, quick, name, monkeypatch):
         lesson = prepare(first.tagger, city, None, ["city"], METHODS[name], quick)
-        descent = Descent(lesson, lesson.slice, quick)
-        descent.begin(0)
-        batch = lesson.slice.shuffled(16, 0)[0]
-        descent(*batch)
-        for way in ("item", "tolist", "cpu", "numpy", "nonzero", "__float__", "__int__", "__index__"):
-            monkeypatch.setattr(torch.Tensor, way, _refuse(way))
-        monkeypatch.setattr(torch.Tensor, "__bool__", _allow_in_libraries)
-        descent(*batch)
+        with showing([lesson.student, lesson.live] if "maps" in lesson.method.needs else []):
+            descent = Descent(lesson, lesson.slice, quick)
+            descent.begin(0)
+            batch = lesson.slice.shuffled(16, 0)[0]
+            descent(*batch)
+            for way in ("item", "tolist", "cpu", "numpy", "nonzero", "__float__", "__int__", "__index__"):
+                monkeypatch.setattr(torch.Tensor, way, _refuse(way))
+            monkeypatch.setattr(torch.Tensor, "__bool__", _allow_in_libraries)
+            descent(*batch)
+            monkeypatch.undo()
 
 
 def _refuse(way):

@@ -46,12 +46,14 @@ class Half(Full):
         for full, _ in used:
             if full.grad is None:
                 full.grad = torch.empty_like(full)
-        torch._foreach_copy_([full.grad for full, _ in used], [half.grad for _, half in used])
+        if used:
+            torch._foreach_copy_([full.grad for full, _ in used], [half.grad for _, half in used])
 
     @torch.no_grad()
     def refresh(self) -> None:
         """Take over the weights the optimizer has moved, rounded."""
-        torch._foreach_copy_([half for _, half in self.pairs], [full for full, _ in self.pairs])
+        if self.pairs:
+            torch._foreach_copy_([half for _, half in self.pairs], [full for full, _ in self.pairs])
 
 
 def has_bfloat16(device: torch.device) -> bool:
