@@ -24,13 +24,24 @@ from retainer.corpora.generated import generate
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
+def beside(name):
+    """Return the folder of a real corpus where somebody has put it beside the checkout."""
+    folder = SHARED / name
+    if not folder.is_dir():
+        pytest.skip(f"the files of {name} are not beside this checkout")
+    return folder
+
+
 @pytest.fixture(scope="session")
 def conll2003():
-    """The real corpus where somebody has put it beside the checkout."""
-    folder = SHARED / "conll2003"
-    if not folder.is_dir():
-        pytest.skip("the CoNLL2003 files are not beside this checkout")
-    return folder
+    """The corpus most tables are made on."""
+    return beside("conll2003")
+
+
+@pytest.fixture(scope="session")
+def fewnerd():
+    """The corpus with many types."""
+    return beside("fewnerd")
 
 
 def texts():

@@ -65,9 +65,17 @@ class TestPresets:
             assert setting.name == f"FG-{setting.fg}-PG-{setting.pg}"
             assert (len(one.types) - setting.fg) % setting.pg == 0
             assert setting.epochs == (20 if setting.pg == 2 else 10)
-        assert set(one.seeds) <= {*one.methods, "others"} and min(one.seeds.values()) >= 3
+        assert set(one.seeds) <= {*one.methods, "others"} and min(one.seeds.values()) >= 1
+        assert one.types == tuple(sorted(one.types))
         for rows_ in one.published.values():
             assert all(0 < macro <= micro < 100 for micro, macro in rows_.values())
+
+    def test_fewnerd_takes_the_most_frequent_types(self, fewnerd):
+        train, dev, test = read_parts(fewnerd)
+        counts = sorted(train.counts.items(), key=lambda pair: -pair[1])
+        assert preset("fewnerd").types == tuple(sorted(name for name, _ in counts[:18]))
+        made = plan(train, dev, test, fg=1, pg=1, seed=1, types=preset("fewnerd").types)
+        assert len(made) == 18 and all(made.task(number).train.counts for number in (1, 9, 18))
 
     def test_conll2003_fits_the_corpus(self, conll2003):
         train, dev, test = read_parts(conll2003)
