@@ -15,7 +15,7 @@ from retainer.checkpoint import Checkpoint, key_of
 from retainer.corpora import Corpus, fingerprint, read
 from retainer.errors import InputError
 from retainer.files import require_free
-from retainer.lesson import hold_out, prepare
+from retainer.lesson import Review, hold_out, prepare
 from retainer.lineage import Lineage
 from retainer.methods import METHODS, Method
 from retainer.methods import method as find_method
@@ -23,6 +23,7 @@ from retainer.model import Tagger
 from retainer.onnx import Exported
 from retainer.progress import Silence
 from retainer.recipe import Recipe
+from retainer.review import made_up, remember
 from retainer.runtime import make_repeatable, pick_device, versions
 from retainer.tasks import hide, require_types
 from retainer.training import Diverged, Training
@@ -54,12 +55,12 @@ def learn(
     watch = watch or Silence()
     checkpoint = None if folder is None else Checkpoint(_partial(folder), key_of(job.facts), checkpoint_seconds)
     try:
-        learned = _train(job, folder, checkpoint, watch)
+        learned = _learned(job, folder, checkpoint, watch)
     except RuntimeError as error:
         if "deterministic" not in str(error):
             raise
         watch.note(f"the same seed will not give quite the same result here: {str(error).splitlines()[0]}")
-        learned = _train(job, folder, checkpoint, watch, strict=False)
+        learned = _learned(job, folder, checkpoint, watch, strict=False)
     if folder is not None:
         learned.save(folder)
     if checkpoint is not None:
@@ -67,11 +68,30 @@ def learn(
     return learned
 
 
-def _train(
+def _learned(
     job: _Job, folder: Path | None, checkpoint: Checkpoint | None, watch: Silence, *, strict: bool = True
 ) -> Version:
+    """Learn in one stage, or in two if the method reviews what is old."""
     make_repeatable(job.version.tagger.device, job.seed, strict=strict)
-    lesson = prepare(job.version.tagger, job.train, job.dev, job.new, job.method, job.recipe)
+    if not job.method.reviews:
+        return _train(job, folder, checkpoint, watch)
+    before = job.version
+    if before.generators:
+        first = _train(job, folder, None, watch)  # a killed run learns it again, which gives the same
+        watch.note("reviewing the old types")
+        review = Review(made_up(before, len(job.train), job.seed), first.tagger)
+        learned = _train(job, folder, checkpoint, watch, review)
+    else:
+        if before.types:
+            watch.note("the model keeps no language model of its old types, so there is nothing to review")
+        learned = _train(job, folder, checkpoint, watch)
+    return remember(Version(learned.tagger, learned.lineage, before.generators), job.train, job.new, job.seed)
+
+
+def _train(
+    job: _Job, folder: Path | None, checkpoint: Checkpoint | None, watch: Silence, review: Review | None = None
+) -> Version:
+    lesson = prepare(job.version.tagger, job.train, job.dev, job.new, job.method, job.recipe, review)
     training = Training(lesson, job.recipe, job.seed, watch)
     watch.start(f"learning {', '.join(job.new)}", training.steps * job.recipe.epochs)
     try:

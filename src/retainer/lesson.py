@@ -66,15 +66,32 @@ class Lesson:
         return [self.slice] if self.dev is None else [self.slice, self.dev.encoded]
 
 
+@dataclass(frozen=True)
+class Review:
+    """What a second stage adds to a slice: sentences made up for the old types, and who learned the new ones first."""
+
+    sentences: Sequence[Sentence]
+    student: Tagger
+
+
 def prepare(
-    teacher: Tagger, train: Corpus, dev: Corpus | None, new: Sequence[str], method: Method, recipe: Recipe
+    teacher: Tagger,
+    train: Corpus,
+    dev: Corpus | None,
+    new: Sequence[str],
+    method: Method,
+    recipe: Recipe,
+    review: Review | None = None,
 ) -> Lesson:
     """Encode the slice, run the frozen teacher over it once, and grow the student's head from what it sees."""
     encoder = Encoder(teacher.encoder.tokenizer, min(teacher.encoder.limit, recipe.window or teacher.encoder.limit))
-    encoded = encoder(train.sentences, teacher.device)
+    sentences = (*train.sentences, *(review.sentences if review else ()))
+    encoded = encoder(sentences, teacher.device)
     labels = teacher.labels.grow(new)
-    gold = gold_labels(train.sentences, labels).to(teacher.device)
+    gold = gold_labels(sentences, labels).to(teacher.device)
     seen = observe(teacher, encoded, hidden=True)
+    if review is not None:
+        seen = replace(seen, again=observe(review.student, encoded))
     base = not teacher.labels.types
     head = (
         _released(teacher, dev, labels)
@@ -82,7 +99,7 @@ def prepare(
         else teacher.head.grow(labels, seen.hidden, gold)
     )
     used: Method = Finetune() if base else method
-    tokens = _tokens(gold, encoded, labels.outside, len(teacher.labels.names))
+    tokens = _tokens(gold, encoded, labels.outside, len(teacher.labels.names), len(train) if review else None)
     with torch.no_grad():
         changed = int((head(seen.hidden).argmax(-1) != seen.logits.argmax(-1)).sum())
         memory = used.begin(tokens, seen)
@@ -106,11 +123,13 @@ def _kept(seen: Outputs, method: Method) -> Outputs:
     return Outputs(seen.logits, vectors)
 
 
-def _tokens(gold: Tensor, encoded: Encoded, outside: int, old: int) -> Tokens:
-    """Return the words of a slice, each with its number and that of its sentence."""
+def _tokens(gold: Tensor, encoded: Encoded, outside: int, old: int, real: int | None) -> Tokens:
+    """Return the words of a slice, each with its number and that of its sentence; made-up ones come last."""
     starts = torch.from_numpy(encoded.sentence_starts)
     sentences = torch.repeat_interleave(torch.arange(len(starts) - 1), starts.diff())
-    return Tokens(gold, torch.arange(len(gold), device=gold.device), outside, old, sentences.to(gold.device))
+    sentences = sentences.to(gold.device)
+    synthetic = None if real is None else sentences >= real
+    return Tokens(gold, torch.arange(len(gold), device=gold.device), outside, old, sentences, synthetic)
 
 
 def _released(teacher: Tagger, dev: Corpus | None, labels: Labels) -> Head:

@@ -27,7 +27,8 @@ class Outputs:
     mask: Tensor | None = None
     """Which positions of the batch are no padding, where there are maps."""
     again: Outputs | None = None
-    """A second look at the same batch without the words of ``Method.leave_out``; same positions."""
+    """Somebody else's word on the same positions: the student's own on the batch without ``Method.leave_out``; beside
+    the teacher's, where there is a review, that of the student who learned without one."""
     matched: Tensor | None = None
     """Scores of the words of ``Method.matches``, as the encoder of the epoch's beginning and today's head see them."""
 

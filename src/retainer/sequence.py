@@ -17,6 +17,7 @@ from retainer.metrics import Scores, backward_transfer, forgetting, gold_spans, 
 from retainer.predict import find, judged
 from retainer.progress import Silence
 from retainer.recipe import Recipe
+from retainer.review import remember
 from retainer.runtime import versions
 from retainer.spans import Span
 from retainer.tasks import Plan, Task
@@ -91,6 +92,8 @@ def run(
     for number in range(1, len(plan) + 1):
         if number == 1 and first is not None:
             version = first.version
+            if way.reviews:
+                version = remember(version, plan.task(1).train, plan.task(1).new, seed)
             yield first
             continue
         task = plan.joint(number) if way.joint else plan.task(number)

@@ -9,6 +9,7 @@ from typing import Any, overload
 from retainer.corpora import Corpus, read
 from retainer.errors import InputError
 from retainer.files import new_folder
+from retainer.generator import Generator, load_generator
 from retainer.heads import Kind
 from retainer.lineage import Lineage
 from retainer.metrics import Scores, gold_spans, score, spans_by_sentence
@@ -19,6 +20,9 @@ from retainer.predict import entities, find
 from retainer.runtime import pick_device
 from retainer.spans import Sentence, Span
 
+GENERATORS = "generators"
+"""Where a version keeps the language models of its tasks."""
+
 CHUNK = 1024
 """Texts predicted at once: bounds the memory, whatever the length of a list."""
 
@@ -26,9 +30,9 @@ CHUNK = 1024
 class Version:
     """A model and its lineage. Made by ``retainer.load`` and ``retainer.learn``."""
 
-    def __init__(self, tagger: Tagger, lineage: Lineage) -> None:
-        """Put a tagger and its record together."""
-        self.tagger, self.lineage = tagger, lineage
+    def __init__(self, tagger: Tagger, lineage: Lineage, generators: tuple[Generator, ...] = ()) -> None:
+        """Put a tagger and its record together, and the language models of its tasks if the method keeps any."""
+        self.tagger, self.lineage, self.generators = tagger, lineage, generators
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -87,6 +91,9 @@ class Version:
             raise InputError("an ONNX export cannot be saved as a version; copy its folder instead")
         with new_folder(folder) as scratch:
             self.tagger.save(scratch)
+            for number, generator in enumerate(self.generators, 1):
+                (scratch / GENERATORS / str(number)).mkdir(parents=True)
+                generator.save(scratch / GENERATORS / str(number))
             sealed = self.lineage.save(scratch)
         self.lineage = sealed
         return Path(folder)
@@ -139,4 +146,12 @@ def load(spec: str | Path, *, device: str = "auto", head: Kind = "linear", need_
     tagger = load_tagger(spec, head=head, need_head=need_head).to(pick_device(device)).eval()
     if not tagger.labels.types and not lineage.encoder:
         lineage = Lineage(encoder=spec if spec == "builtin" or not Path(spec).is_dir() else Path(spec).resolve().name)
-    return Version(tagger, lineage)
+    return Version(tagger, lineage, _generators(Path(spec) / GENERATORS))
+
+
+def _generators(folder: Path) -> tuple[Generator, ...]:
+    """Load the language models of a version, task by task."""
+    found: list[Generator] = []
+    while model := load_generator(folder / str(len(found) + 1)):
+        found.append(model)
+    return tuple(found)

@@ -14,6 +14,7 @@ from retainer.methods.extend_ner import ExtendNER
 from retainer.methods.finetune import Finetune
 from retainer.methods.frozen import Frozen
 from retainer.methods.joint import Joint
+from retainer.methods.learn_and_review import LearnAndReview
 from retainer.methods.lucir import LUCIR
 from retainer.methods.podnet import PODNet
 from retainer.methods.rdp import RDP
@@ -26,6 +27,7 @@ METHODS: dict[str, Method] = {
     "joint": Joint(),
     "self_training": SelfTraining(),
     "extend_ner": ExtendNER(),
+    "learn_and_review": LearnAndReview(),
     "lucir": LUCIR(),
     "podnet": PODNet(),
     "cfner": CFNER(),
@@ -79,6 +81,7 @@ __all__ = [
     "Finetune",
     "Frozen",
     "Joint",
+    "LearnAndReview",
     "Method",
     "PODNet",
     "RDPReleased",

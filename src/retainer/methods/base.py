@@ -40,6 +40,8 @@ class Tokens:
     old: int
     sentences: Tensor | None = None
     """The number of the sentence of every word; known for a whole slice, not for a batch."""
+    synthetic: Tensor | None = None
+    """Which words are made up, for a review; known for a whole slice, not for a batch."""
 
     @cached_property
     def labelled(self) -> Tensor:
@@ -79,6 +81,8 @@ class Method:
     """Whether the old version's scores on the slice are wanted."""
     needs: ClassVar[frozenset[Need]] = frozenset()
     """What else the method wants to see; nobody pays for what another method needs."""
+    reviews: ClassVar[bool] = False
+    """Whether a task is learned twice, the second time with sentences made up for the old types."""
     trainable: ClassVar[Literal["all", "new rows"]] = "all"
     """What learns: everything, or the head's rows of the new types alone."""
     quirks: ClassVar[Quirks] = NONE

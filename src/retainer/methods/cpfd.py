@@ -106,6 +106,7 @@ def weights(slice_: Tokens, labels: Tensor) -> Tensor:
     sentences = slice_.sentences
 
     def count(mask: Tensor) -> Tensor:
+        """Count the marked words of every word's sentence."""
         empty = mask.new_zeros(int(sentences.max()) + 1).long()
         return empty.index_add(0, sentences, mask.long())[sentences]
 

@@ -1,0 +1,107 @@
+"""What every entry of METHODS promises, with a real (tiny) model: whoever adds a method is told here what is wrong."""
+
+import gc
+
+import pytest
+import torch
+
+from retainer.attention import showing
+from retainer.corpora import Corpus
+from retainer.descent import Descent
+from retainer.learning import learn
+from retainer.lesson import prepare
+from retainer.methods import METHODS
+from retainer.predict import observe
+from retainer.quirks import NONE
+from retainer.recipe import Recipe
+from retainer.spans import Sentence, Span
+from retainer.version import load
+
+NAMES = [name for name, one in METHODS.items() if not one.joint and one.quirks == NONE]
+ONCE = Recipe(epochs=1, batch=8, lr=1e-3, holdout=0)
+
+
+def lesson_of(name, version, corpus):
+    return prepare(version.tagger, corpus, None, ["city"], METHODS[name], ONCE)
+
+
+def descend(lesson, steps):
+    """Make some steps of training, whatever the method needs for them, and return the descent after each."""
+    with showing([lesson.student, lesson.live] if "maps" in lesson.method.needs else []):
+        descent = Descent(lesson, lesson.slice, Recipe(epochs=100, batch=8, lr=1e-3, warmup=0.0))
+        descent.begin(0)
+        batches = lesson.slice.shuffled(8, 0)
+        for step in range(steps):
+            descent(*batches[step % len(batches)])
+            yield descent
+
+
+def corpus_of(*sentences):
+    return Corpus(tuple(Sentence(tuple(text.split()), spans) for text, spans in sentences), "test", "generated", "IOB2")
+
+
+ODD = {
+    "nothing annotated": corpus_of(("play miles davis", ()), ("drive to paris", (Span(2, 3, "city"),))),
+    "one sentence": corpus_of(("drive to paris", (Span(2, 3, "city"),))),
+    "one word": corpus_of(("paris", (Span(0, 1, "city"),))),
+    "only the new type": corpus_of(*[("new york", (Span(0, 2, "city"),))] * 9),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestEveryMethod:
+    @pytest.mark.parametrize("odd", ODD)
+    def test_odd_slices(self, name, odd, first):
+        lesson = lesson_of(name, first, ODD[odd])
+        for descent in descend(lesson, 2):
+            assert torch.isfinite(descent.log[: int(descent.step)]).all()
+        assert all(torch.isfinite(tensor).all() for tensor in lesson.student.state_dict().values())
+
+    def test_before_the_first_step_nothing_has_changed(self, name, first, city):
+        lesson = lesson_of(name, first, city)
+        old, new = observe(first.tagger, lesson.slice).logits, observe(lesson.student, lesson.slice).logits
+        assert torch.equal(old, new[:, : old.shape[1]]) and torch.equal(old.argmax(-1), new.argmax(-1))
+
+    def test_gradients_belong_to_the_student(self, name, first, city):
+        before = {key: tensor.clone() for key, tensor in first.tagger.state_dict().items()}
+        lesson = lesson_of(name, first, city)
+        (descent,) = descend(lesson, 1)
+        assert all(parameter.grad is None for parameter in first.tagger.parameters())
+        assert all(torch.equal(before[key], tensor) for key, tensor in first.tagger.state_dict().items())
+        moved = {key for key, parameter in lesson.student.named_parameters() if parameter.grad is not None}
+        assert any(key.startswith("head.new") for key in moved)
+        assert any(key.startswith("network") for key in moved) == (METHODS[name].trainable == "all")
+        assert descent.log[0].isfinite().all()
+
+    def test_the_same_seed_the_same_version_saved_and_loaded(self, name, first, city, tmp_path):
+        one = learn(city, first, method=name, recipe=ONCE, seed=3, device="cpu")
+        learn(city, first, method=name, recipe=ONCE, seed=3, device="cpu", out=tmp_path / "v")
+        again = load(tmp_path / "v", device="cpu")
+        state = one.tagger.state_dict()
+        assert all(torch.equal(state[key], tensor) for key, tensor in again.tagger.state_dict().items())
+        assert again.types == ("artist", "city") and again.lineage.method == name
+        text = "play songs by boston on the drive to paris"
+        assert one.predict(text) == again.predict(text)
+
+    def test_from_a_foreign_checkpoint(self, name, checkpoint, city):
+        start = load(checkpoint("O", "B-z", "I-z", "E-z", "S-z"), device="cpu")
+        learned = learn(city, start, method=name, recipe=ONCE, device="cpu")
+        assert learned.types == ("z", "city") and learned.lineage.scores["changed_by_growing"] == 0
+
+    def test_memory_does_not_grow_with_steps(self, name, first, city):
+        sizes = []
+        for _ in descend(lesson_of(name, first, city), 12):
+            gc.collect()
+            sizes.append(sum(t.untyped_storage().nbytes() for t in gc.get_objects() if isinstance(t, torch.Tensor)))
+        assert max(sizes[4:]) <= max(sizes[1:4])
+
+    def test_nobody_pays_for_what_another_needs(self, name, first, city, monkeypatch):
+        asked = []
+        encode = type(first.tagger)._encode
+        monkeypatch.setattr(
+            type(first.tagger), "_encode", lambda self, batch, **kw: asked.append(kw) or encode(self, batch, **kw)
+        )
+        list(descend(lesson_of(name, first, city), 1))
+        wanted = {"layers": "output_hidden_states", "maps": "output_attentions"}
+        allowed = {wanted[need] for need in METHODS[name].needs if need in wanted}
+        assert {key for kw in asked for key in kw} == allowed
