@@ -89,11 +89,13 @@ class TestEveryMethod:
         assert learned.types == ("z", "city") and learned.lineage.scores["changed_by_growing"] == 0
 
     def test_memory_does_not_grow_with_steps(self, name, first, city):
-        sizes = []
-        for _ in descend(lesson_of(name, first, city), 12):
-            gc.collect()
-            sizes.append(sum(t.untyped_storage().nbytes() for t in gc.get_objects() if isinstance(t, torch.Tensor)))
-        assert max(sizes[4:]) <= max(sizes[1:4])
+        sizes = {}
+        for step, _ in enumerate(descend(lesson_of(name, first, city), 12)):
+            if step in (3, 11):  # with batches of the same shape
+                gc.collect()
+                stores = (found.untyped_storage() for found in gc.get_objects() if isinstance(found, torch.Tensor))
+                sizes[step] = sum({store.data_ptr(): store.nbytes() for store in stores}.values())
+        assert sizes[11] == sizes[3]
 
     def test_nobody_pays_for_what_another_needs(self, name, first, city, monkeypatch):
         asked = []

@@ -13,7 +13,22 @@ if TYPE_CHECKING:
     from retainer.corpora import Corpus, read, write
     from retainer.errors import InputError
     from retainer.learning import learn
-    from retainer.methods import METHODS, RDP, ExtendNER, Finetune, Joint, Method, SelfTraining
+    from retainer.methods import (
+        CFNER,
+        CPFD,
+        LUCIR,
+        METHODS,
+        RDP,
+        TBCL,
+        ExtendNER,
+        Finetune,
+        Frozen,
+        Joint,
+        LearnAndReview,
+        Method,
+        PODNet,
+        SelfTraining,
+    )
     from retainer.recipe import RECIPES, Recipe
     from retainer.spans import Sentence, Span
     from retainer.version import Version, load
@@ -23,7 +38,22 @@ settle_threads()  # before anybody imports torch
 _PLACES = {
     "retainer.corpora": ("Corpus", "read", "write"),
     "retainer.errors": ("InputError",),
-    "retainer.methods": ("METHODS", "RDP", "ExtendNER", "Finetune", "Joint", "Method", "SelfTraining"),
+    "retainer.methods": (
+        "CFNER",
+        "CPFD",
+        "LUCIR",
+        "METHODS",
+        "RDP",
+        "TBCL",
+        "ExtendNER",
+        "Finetune",
+        "Frozen",
+        "Joint",
+        "LearnAndReview",
+        "Method",
+        "PODNet",
+        "SelfTraining",
+    ),
     "retainer.recipe": ("RECIPES", "Recipe"),
     "retainer.spans": ("Sentence", "Span"),
     "retainer.learning": ("learn",),
@@ -32,15 +62,22 @@ _PLACES = {
 _HOME = {name: place for place, names in _PLACES.items() for name in names}
 
 __all__ = [
+    "CFNER",
+    "CPFD",
+    "LUCIR",
     "METHODS",
     "RDP",
     "RECIPES",
+    "TBCL",
     "Corpus",
     "ExtendNER",
     "Finetune",
+    "Frozen",
     "InputError",
     "Joint",
+    "LearnAndReview",
     "Method",
+    "PODNet",
     "Recipe",
     "SelfTraining",
     "Sentence",
