@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from retainer.attention import showing
+from retainer.corpora.generated import generate
 from retainer.descent import Descent, _moved
 from retainer.encode import Encoder
 from retainer.learning import learn
@@ -15,6 +16,7 @@ from retainer.outputs import Outputs
 from retainer.predict import observe
 from retainer.recipe import Recipe
 from retainer.spans import Sentence
+from retainer.tasks import hide
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +154,15 @@ def test_frozen_moves_only_the_new_rows(first, city, quick):
     assert torch.equal(version.tagger.head.weight()[:rows], first.tagger.head.weight())
     grown = prepare(first.tagger, city, None, ["city"], METHODS["frozen"], quick).student.head.weight()[rows:]
     assert not torch.equal(version.tagger.head.weight()[rows:], grown)
+
+
+def test_what_was_frozen_can_move_again(first, city, quick):
+    still = learn(city, first, method="frozen", recipe=replace(quick, freeze_embeddings=True), device="cpu")
+    song = hide(generate(60, seed=6, types=["city", "song"]), ["song"])
+    moved = learn(song, still, recipe=quick, device="cpu").tagger
+    pairs = zip(still.tagger.body.named_parameters(), moved.body.parameters(), strict=True)
+    stuck = [name for (name, old), new in pairs if torch.equal(old, new)]
+    assert not [name for name in stuck if "pooler" not in name]
 
 
 def test_long_texts_with_holes(first):

@@ -111,12 +111,11 @@ def _moved(outputs: Outputs, places: Tensor) -> Outputs:
 
 
 def _freeze(student: Tagger, recipe: Recipe, lesson: Lesson) -> None:
-    """Take what must not move out of training."""
+    """Take what must not move out of training, and back in what did not move in an earlier task."""
     only_new = lesson.method.trainable == "new rows"
+    student.body.requires_grad_(not only_new)
     if (recipe.freeze_old_rows or only_new) and not lesson.base:
         student.head.old.requires_grad_(False)
-    if only_new:
-        student.body.requires_grad_(False)
     if recipe.freeze_embeddings:
         student.network.get_input_embeddings().requires_grad_(False)
 

@@ -32,21 +32,14 @@ from retainer.spans import OUTSIDE, Sentence, spans_of, tags_of
 WEIGHTS = "generator.safetensors"
 FACTS = "generator.json"
 
-BEGIN, END, UNKNOWN = range(3)
-"""The tokens before a sentence, after it, and in the place of a word too rare to have a token; tags come next."""
+BEGIN, PLAIN, END, UNKNOWN, _TAGS = range(5)
+"""The tokens before a sentence with entities, before one without, after a sentence, in the place of a word too rare to
+have a token, and the first tag. Two beginnings let us learn from all sentences and draw only such as have entities."""
 
-_TAGS = 3
-_CUT = 256
-"""Tokens of a training sentence that count: what is drawn later is shorter, and memory grows with the longest one."""
-
-_DRAWN = 512
-"""Sentences drawn side by side."""
-
-_BLOCK = 128
-"""Tokens that are drawn from together."""
-
-_PATIENCE = 20
-"""How many sentences may be drawn for one that is wanted, before fewer are given than were asked for."""
+_CUT = 256  # tokens of a training sentence that count: what is drawn is shorter, and the longest one costs memory
+_DRAWN = 512  # sentences drawn side by side
+_BLOCK = 128  # tokens drawn from together
+_PATIENCE = 20  # sentences drawn for each one found, before fewer are given than were asked for
 
 Memory = tuple[Tensor, Tensor]
 """What the network remembers of the tokens so far."""
@@ -54,7 +47,7 @@ Memory = tuple[Tensor, Tensor]
 
 @dataclass(frozen=True)
 class Lexicon:
-    """The tokens of a generator, in order: three marks, B- and I- of every type, the words.
+    """The tokens of a generator, in order: four marks, B- and I- of every type, the words.
 
     A tag is known by its number and not by its spelling, so a text that contains the word ``B-artist`` does no harm.
     """
@@ -69,55 +62,51 @@ class Lexicon:
         return cls(tuple(dict.fromkeys(types)), tuple(word for word, _ in counts.most_common(limit)))
 
     @cached_property
-    def tags(self) -> tuple[str, ...]:
-        """The tags, in the order of their tokens."""
-        return tuple(f"{kind}-{type_}" for type_ in self.types for kind in "BI")
+    def names(self) -> tuple[str, ...]:
+        """The spelling of every token."""
+        tags = [f"{kind}-{type_}" for type_ in self.types for kind in "BI"]
+        return ("<begin>", "<plain>", "<end>", "<unknown>", *tags, *self.words)
 
-    @property
+    @cached_property
     def first(self) -> int:
         """The token of the first word; all below are marks and tags."""
         return _TAGS + 2 * len(self.types)
 
-    def __len__(self) -> int:
-        return self.first + len(self.words)
+    @cached_property
+    def _tags(self) -> dict[str, int]:
+        return {self.names[token]: token for token in range(_TAGS, self.first)}
 
     @cached_property
-    def _word(self) -> dict[str, int]:
-        return {word: self.first + at for at, word in enumerate(self.words)}
-
-    @cached_property
-    def _tag(self) -> dict[str, int]:
-        return {tag: _TAGS + at for at, tag in enumerate(self.tags)}
+    def _words(self) -> dict[str, int]:
+        return {word: token for token, word in enumerate(self.words, self.first)}
 
     def linearise(self, sentence: Sentence) -> list[int]:
-        """Write a sentence as tokens, the last of which is its end; entities of other types are plain words."""
+        """Write a sentence as tokens, from its beginning to its end; entities of other types are plain words."""
         known = sentence.with_spans(span for span in sentence.spans if span.type in self.types)
-        tokens = []
+        tokens = [BEGIN if known.spans else PLAIN]
         for word, tag in zip(known.words, tags_of(known), strict=True):
             if tag != OUTSIDE:
-                tokens.append(self._tag[tag])
-            tokens.append(self._word.get(word, UNKNOWN))
+                tokens.append(self._tags[tag])
+            tokens.append(self._words.get(word, UNKNOWN))
         return [*tokens, END]
 
     def delinearise(self, tokens: Sequence[int]) -> Sentence:
-        """Read tokens up to the first end as a sentence."""
+        """Read the tokens between beginning and end as a sentence."""
         words, tags, tag = [], [], OUTSIDE
-        for token in tokens:
-            if token == END:
-                break
+        for token in tokens[1 : tokens.index(END)]:
             if _TAGS <= token < self.first:
-                tag = self.tags[token - _TAGS]
+                tag = self.names[token]
             else:
-                words.append(self.words[token - self.first] if token >= self.first else "")
+                words.append(self.names[token])
                 tags.append(tag)
                 tag = OUTSIDE
         return Sentence(tuple(words), spans_of(tags))
 
-    # What may come next depends on the token before only through one of these states: 0 at the beginning, 1 after a
+    # What may come next depends on the tokens before only through one of these states: 0 at the beginning, 1 after a
     # plain word, 2 + type after a tag, and after a word with a tag 2 + type + the number of types.
 
     def rules(self) -> Tensor:
-        """Return what to add to the scores of the marks and tags in each state, so that the impossible is never drawn.
+        """Return what to add to the scores of marks and tags in each state, so that the impossible is never drawn.
 
         Words are always possible. After a tag nothing else is; an I- goes on with an entity of its own type only; a
         sentence has a word before its end.
@@ -140,7 +129,7 @@ class Lexicon:
 
 
 class Network(nn.Module):
-    """An LSTM whose output layer is its embedding table: with few sentences, half the weights learn more."""
+    """An LSTM whose output layer is its embedding table: where sentences are few, fewer weights learn more."""
 
     def __init__(self, tokens: int, width: int, dropout: float = 0.0) -> None:
         super().__init__()
@@ -156,10 +145,9 @@ class Network(nn.Module):
         return functional.linear(self.dropout(hidden), self.embedding.weight, self.bias), memory
 
     def loss(self, rows: Tensor) -> Tensor:
-        """Return the mean cross-entropy of the tokens of some sentences; -1 fills up the shorter ones."""
-        before = functional.pad(rows[:, :-1].clamp(min=END), (1, 0), value=BEGIN)
-        scores, _ = self(before)
-        return functional.cross_entropy(scores.flatten(0, 1), rows.flatten(), ignore_index=-1)
+        """Return the mean cross-entropy of all tokens but the beginnings; -1 fills up the shorter sentences."""
+        scores, _ = self(rows[:, :-1].clamp(min=0))
+        return functional.cross_entropy(scores.flatten(0, 1), rows[:, 1:].flatten(), ignore_index=-1)
 
 
 @dataclass(frozen=True)
@@ -190,12 +178,12 @@ class Generator:
             )
         random = torch.Generator(self.network.bias.device).manual_seed(seed)
         found: dict[Sentence, None] = {}
-        left = _PATIENCE * max(count, 16)
-        while len(found) < count and left > 0:
-            size = min(_DRAWN, max(16, 2 * (count - len(found))))
-            left -= size
-            drawn = map(self.lexicon.delinearise, self._draw(size, longest, random))
-            found.update((sentence, None) for sentence in drawn if sentence.spans)
+        drawn = 0
+        while len(found) < count and drawn < _PATIENCE * (len(found) + 64):
+            size = min(_DRAWN, count - len(found) + 16)
+            sentences = map(self.lexicon.delinearise, self._draw(size, longest, random))
+            found.update((sentence, None) for sentence in sentences if sentence.spans)
+            drawn += size
         return list(found)[:count]
 
     @torch.no_grad()
@@ -204,12 +192,11 @@ class Generator:
         self.network.eval()
         lexicon, device = self.lexicon, self.network.bias.device
         rules = lexicon.rules().to(device)
-        tokens = torch.full((size, 2 * longest + 1), END, device=device)
-        row = torch.arange(size, device=device)
-        last = torch.full_like(row, BEGIN)
-        state, words = torch.zeros_like(row), torch.zeros_like(row)
+        tokens = torch.full((size, 2 * longest + 2), END, device=device)
+        tokens[:, 0] = last = torch.full((size,), BEGIN, device=device)
+        row, state, words = torch.arange(size, device=device), torch.zeros_like(last), torch.zeros_like(last)
         memory: Memory | None = None
-        for step in range(tokens.shape[1]):
+        for step in range(1, tokens.shape[1]):
             scores, memory = self.network(last[:, None], memory)
             scores = scores[:, 0] / self.temperature
             scores[:, : lexicon.first] += rules[state]
@@ -219,7 +206,8 @@ class Generator:
             if not len(going):
                 break
             state, words = lexicon.follow(state, last)[going], (words + (last >= lexicon.first))[going]
-            row, last, memory = row[going], last[going], (memory[0][:, going], memory[1][:, going])
+            row, last = row[going], last[going]
+            memory = memory[0].index_select(1, going), memory[1].index_select(1, going)
         return tokens.tolist()
 
     def save(self, folder: Path) -> None:
@@ -235,15 +223,14 @@ class Generator:
             "words": self.lexicon.words,
         }
         write_bytes(folder / WEIGHTS, weights)
-        write_text(folder / FACTS, json.dumps(facts, indent=1) + "\n")
+        write_text(folder / FACTS, json.dumps(facts) + "\n")
 
 
 def _pick(scores: Tensor, random: torch.Generator) -> Tensor:
-    """Draw a token for every row: first a block of them, then one of the block, as random numbers are dear."""
+    """Draw a token for every row: first a block of tokens, then one of the block, for random numbers are dear."""
     blocks = functional.pad(scores, (0, -scores.shape[1] % _BLOCK), value=-math.inf).unflatten(1, (-1, _BLOCK))
     block = _race(blocks.logsumexp(2), random)
-    chosen = blocks[torch.arange(len(block), device=block.device), block]
-    return block * _BLOCK + _race(chosen, random)
+    return block * _BLOCK + _race(blocks[torch.arange(len(block), device=block.device), block], random)
 
 
 def _race(scores: Tensor, random: torch.Generator) -> Tensor:
@@ -263,21 +250,19 @@ def load_generator(folder: Path, device: torch.device | str = "cpu") -> Generato
             raise ValueError(f"the SHA-256 of {WEIGHTS} is not the one in {FACTS}")
         return _assemble(facts, safetensors.load(weights), device)
     except (OSError, ValueError, TypeError, KeyError, RuntimeError, SafetensorError) as error:
-        why = " ".join(str(error).split())
         raise InputError(
-            f"the generator in {folder} is damaged or incomplete ({why}); restore {WEIGHTS} and {FACTS}, or learn the "
-            "version again"
+            f"the generator in {folder} is damaged or incomplete ({type(error).__name__}: {' '.join(str(error).split())}); "
+            f"restore {WEIGHTS} and {FACTS}, or learn the version again"
         ) from None
 
 
 def _assemble(facts: dict[str, Any], weights: dict[str, Tensor], device: torch.device | str) -> Generator:
     """Put weights into a network without memory of its own: no size in a file makes us reserve any."""
-    types, words = facts["types"], facts["words"]
-    if not all(isinstance(name, str) for name in (*types, *words)):
+    lexicon = Lexicon(tuple(facts["types"]), tuple(facts["words"]))
+    if not all(isinstance(name, str) for name in lexicon.types + lexicon.words):
         raise ValueError(f"types and words in {FACTS} must be texts")
-    lexicon = Lexicon(tuple(types), tuple(words))
     with torch.device("meta"):
-        network = Network(len(lexicon), int(facts["width"]))
+        network = Network(len(lexicon.names), int(facts["width"]))
     network.load_state_dict(weights, assign=True)
     losses = tuple(float(loss) for loss in facts["losses"])
     return Generator(lexicon, network.to(device).eval(), losses, float(facts["temperature"]))
@@ -296,7 +281,7 @@ def train(
     width: int = 128,
     batch: int = 16,
     lr: float = 1e-2,
-    dropout: float = 0.3,
+    dropout: float = 0.4,
     limit: int = 20_000,
 ) -> Generator:
     """Train a generator on the entities of ``types`` in some sentences; the caller's random state stays as it is."""
@@ -307,7 +292,7 @@ def train(
     lexicon = Lexicon.of(sentences, types, limit)
     rows = [torch.tensor(lexicon.linearise(sentence)[:_CUT], dtype=torch.int32) for sentence in sentences]
     with _seeded(seed, device):
-        network = Network(len(lexicon), width, dropout).to(device)
+        network = Network(len(lexicon.names), width, dropout).to(device)
         losses = _fit(network, rows, epochs, batch, lr)
     return Generator(lexicon, network.eval(), losses)
 
@@ -326,31 +311,29 @@ def _seeded(seed: int, device: torch.device) -> Iterator[None]:
 
 def _fit(network: Network, rows: list[Tensor], epochs: int, batch: int, lr: float) -> tuple[float, ...]:
     """Train by Adam, with a learning rate that falls to nothing, and return the mean loss of every epoch."""
-    lengths = torch.tensor([len(row) for row in rows])
     device = network.bias.device
+    lengths = torch.tensor([len(row) for row in rows])
     table = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=-1).to(device)
     optimizer = torch.optim.Adam(network.parameters(), lr=lr, fused=True)
-    steps = max(1, epochs * math.ceil(len(rows) / batch))
+    steps = epochs * math.ceil(len(rows) / batch)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / steps)
-    network.train()
     totals = []
     for _ in range(epochs):
         total = torch.zeros((), device=device)
         for chosen in _batches(lengths, batch):
             optimizer.zero_grad()
             loss = network.loss(table[chosen.to(device), : int(lengths[chosen].max())].long())
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(network.parameters(), 1.0)
             optimizer.step()
             schedule.step()
-            total += loss.detach() * int(lengths[chosen].sum())
+            total += loss.detach() * int((lengths[chosen] - 1).sum())
         totals.append(total)
-    return tuple(float(total) / int(lengths.sum()) for total in totals)
+    return tuple(float(total) / int((lengths - 1).sum()) for total in totals)
 
 
 def _batches(lengths: Tensor, size: int) -> list[Tensor]:
     """Put sentences of like length together, in a new order every time."""
     order = torch.randperm(len(lengths))
-    order = order[lengths[order].argsort(stable=True)]
-    batches = order.split(size)
+    batches = torch.split(order[lengths[order].argsort(stable=True)], size)
     return [batches[at] for at in torch.randperm(len(batches)).tolist()]
