@@ -8,12 +8,11 @@ al. 2020): an LSTM over words in which the tag of an entity's word is a token of
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -41,8 +40,7 @@ _DRAWN = 512  # sentences drawn side by side
 _BLOCK = 128  # tokens drawn from together
 _PATIENCE = 20  # sentences drawn for each one found, before fewer are given than were asked for
 
-Memory = tuple[Tensor, Tensor]
-"""What the network remembers of the tokens so far."""
+Memory = tuple[Tensor, Tensor]  # what the network remembers of the tokens so far
 
 
 @dataclass(frozen=True)
@@ -73,12 +71,8 @@ class Lexicon:
         return _TAGS + 2 * len(self.types)
 
     @cached_property
-    def _tags(self) -> dict[str, int]:
-        return {self.names[token]: token for token in range(_TAGS, self.first)}
-
-    @cached_property
-    def _words(self) -> dict[str, int]:
-        return {word: token for token, word in enumerate(self.words, self.first)}
+    def _index(self) -> dict[tuple[bool, str], int]:
+        return {(token >= self.first, name): token for token, name in enumerate(self.names)}
 
     def linearise(self, sentence: Sentence) -> list[int]:
         """Write a sentence as tokens, from its beginning to its end; entities of other types are plain words."""
@@ -86,8 +80,8 @@ class Lexicon:
         tokens = [BEGIN if known.spans else PLAIN]
         for word, tag in zip(known.words, tags_of(known), strict=True):
             if tag != OUTSIDE:
-                tokens.append(self._tags[tag])
-            tokens.append(self._words.get(word, UNKNOWN))
+                tokens.append(self._index[False, tag])
+            tokens.append(self._index.get((True, word), UNKNOWN))
         return [*tokens, END]
 
     def delinearise(self, tokens: Sequence[int]) -> Sentence:
@@ -228,7 +222,7 @@ class Generator:
 
 def _pick(scores: Tensor, random: torch.Generator) -> Tensor:
     """Draw a token for every row: first a block of tokens, then one of the block, for random numbers are dear."""
-    blocks = functional.pad(scores, (0, -scores.shape[1] % _BLOCK), value=-math.inf).unflatten(1, (-1, _BLOCK))
+    blocks = functional.pad(scores, (0, -scores.shape[1] % _BLOCK), value=-math.inf).view(len(scores), -1, _BLOCK)
     block = _race(blocks.logsumexp(2), random)
     return block * _BLOCK + _race(blocks[torch.arange(len(block), device=block.device), block], random)
 
@@ -250,9 +244,9 @@ def load_generator(folder: Path, device: torch.device | str = "cpu") -> Generato
             raise ValueError(f"the SHA-256 of {WEIGHTS} is not the one in {FACTS}")
         return _assemble(facts, safetensors.load(weights), device)
     except (OSError, ValueError, TypeError, KeyError, RuntimeError, SafetensorError) as error:
+        why = f"{type(error).__name__}: {' '.join(str(error).split())}"
         raise InputError(
-            f"the generator in {folder} is damaged or incomplete ({type(error).__name__}: {' '.join(str(error).split())}); "
-            f"restore {WEIGHTS} and {FACTS}, or learn the version again"
+            f"the generator in {folder} is damaged or incomplete ({why}); restore its two files, or learn the version again"
         ) from None
 
 
@@ -291,22 +285,14 @@ def train(
     device = torch.device(device)
     lexicon = Lexicon.of(sentences, types, limit)
     rows = [torch.tensor(lexicon.linearise(sentence)[:_CUT], dtype=torch.int32) for sentence in sentences]
-    with _seeded(seed, device):
-        network = Network(len(lexicon.names), width, dropout).to(device)
-        losses = _fit(network, rows, epochs, batch, lr)
-    return Generator(lexicon, network.eval(), losses)
-
-
-@contextlib.contextmanager
-def _seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """Give the random numbers of a seed, and afterwards those that would have come without us."""
     gpu = device.type == "cuda"
     with torch.random.fork_rng(devices=[device] if gpu else []):
         torch.default_generator.manual_seed(seed)
         if gpu:
-            with torch.cuda.device(device):
-                torch.cuda.manual_seed(seed)
-        yield
+            torch.cuda.set_rng_state(torch.Generator(device).manual_seed(seed).get_state(), device)
+        network = Network(len(lexicon.names), width, dropout).to(device)
+        losses = _fit(network, rows, epochs, batch, lr)
+    return Generator(lexicon, network.eval(), losses)
 
 
 def _fit(network: Network, rows: list[Tensor], epochs: int, batch: int, lr: float) -> tuple[float, ...]:
