@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from retainer.metrics import Spans, score
 from retainer.significance import bootstrap, counts, f1, paired_t, t_tail
 from retainer.spans import Span
 
-scipy_stats = pytest.importorskip("scipy.stats", reason="scipy is only an oracle here")
 numbers = st.lists(st.tuples(*[st.floats(0, 100, allow_subnormal=False)] * 2), min_size=3, max_size=12)
 
 
@@ -17,14 +17,14 @@ class TestTTest:
     @pytest.mark.parametrize("freedom", range(1, 15))
     @pytest.mark.parametrize("t", [0.0, 0.1, 1.0, 2.5, 12.0])
     def test_the_tail(self, t, freedom):
-        assert t_tail(t, freedom) == pytest.approx(2 * scipy_stats.t.sf(t, freedom), abs=1e-12)
+        assert t_tail(t, freedom) == pytest.approx(2 * stats.t.sf(t, freedom), abs=1e-12)
 
     @given(numbers)
     def test_against_scipy(self, pairs):
         ours, theirs = zip(*pairs, strict=True)
         apart = np.subtract(ours, theirs)
         if apart.std() > 1e-6:
-            assert paired_t(ours, theirs) == pytest.approx(scipy_stats.ttest_rel(ours, theirs).pvalue, abs=1e-9)
+            assert paired_t(ours, theirs) == pytest.approx(stats.ttest_rel(ours, theirs).pvalue, abs=1e-9)
 
     def test_too_few_and_all_alike(self):
         assert paired_t([1.0, 2.0], [0.0, 1.0]) is None

@@ -245,9 +245,7 @@ def load_generator(folder: Path, device: torch.device | str = "cpu") -> Generato
         return _assemble(facts, safetensors.load(weights), device)
     except (OSError, ValueError, TypeError, KeyError, RuntimeError, SafetensorError) as error:
         why = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        raise InputError(
-            f"the generator in {folder} is damaged or incomplete ({why}); restore its two files, or learn the version again"
-        ) from None
+        raise InputError(f"the generator in {folder} is damaged ({why}); restore it, or learn it again") from None
 
 
 def _assemble(facts: dict[str, Any], weights: dict[str, Tensor], device: torch.device | str) -> Generator:
@@ -256,13 +254,9 @@ def _assemble(facts: dict[str, Any], weights: dict[str, Tensor], device: torch.d
     if not all(isinstance(name, str) for name in lexicon.types + lexicon.words):
         raise ValueError(f"types and words in {FACTS} must be texts")
     with torch.device("meta"):
-        network = Network(len(lexicon.names), int(facts["width"]))
+        network = Network(len(lexicon.names), facts["width"])
     network.load_state_dict(weights, assign=True)
-    losses = tuple(float(loss) for loss in facts["losses"])
-    return Generator(lexicon, network.to(device).eval(), losses, float(facts["temperature"]))
-
-
-# ------------------------------------------------------------------------------------------------------- training
+    return Generator(lexicon, network.to(device).eval(), tuple(facts["losses"]), float(facts["temperature"]))
 
 
 def train(
@@ -301,11 +295,10 @@ def _fit(network: Network, rows: list[Tensor], epochs: int, batch: int, lr: floa
     lengths = torch.tensor([len(row) for row in rows])
     table = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=-1).to(device)
     optimizer = torch.optim.Adam(network.parameters(), lr=lr, fused=True)
-    steps = epochs * math.ceil(len(rows) / batch)
+    steps = max(1, epochs) * math.ceil(len(rows) / batch)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / steps)
-    totals = []
-    for _ in range(epochs):
-        total = torch.zeros((), device=device)
+    totals = torch.zeros(epochs, device=device)
+    for epoch in range(epochs):
         for chosen in _batches(lengths, batch):
             optimizer.zero_grad()
             loss = network.loss(table[chosen.to(device), : int(lengths[chosen].max())].long())
@@ -313,9 +306,8 @@ def _fit(network: Network, rows: list[Tensor], epochs: int, batch: int, lr: floa
             nn.utils.clip_grad_norm_(network.parameters(), 1.0)
             optimizer.step()
             schedule.step()
-            total += loss.detach() * int((lengths[chosen] - 1).sum())
-        totals.append(total)
-    return tuple(float(total) / int((lengths - 1).sum()) for total in totals)
+            totals[epoch] += loss.detach() * int((lengths[chosen] - 1).sum())
+    return tuple((totals / int((lengths - 1).sum())).tolist())
 
 
 def _batches(lengths: Tensor, size: int) -> list[Tensor]:
