@@ -98,7 +98,7 @@ def ours(options: argparse.Namespace, made: Any, recipe: Any, watch: Stopwatch) 
     steps = list(run(made, options.method, encoder=options.folder, recipe=recipe, seed=options.seed, device=device))
     watch.seconds["steps"] -= watch.seconds["dev"]  # an epoch ends with the look at the dev set
     count = sum(-(-len(made.task(n).train) // recipe.batch) for n in range(1, len(made) + 1)) * recipe.epochs
-    result = cell(options.method, steps, seed=options.seed, encoder=options.encoder)
+    result = cell(options.method, [step.as_dict() for step in steps], seed=options.seed, encoder=options.encoder)
     del result["seconds"]  # of the tasks alone; ours count from the start of the process
     return {**result, "steps": count, "ms_per_step": 1e3 * watch.seconds["steps"] / count}
 

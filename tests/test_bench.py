@@ -26,6 +26,7 @@ from retainer.report.summary import LEGEND, Row, lines, markdown, rows, sheets, 
 from retainer.sequence import run
 from retainer.spans import Span
 from retainer.tasks import hide, plan
+from retainer.unfinished import Done, Unfinished
 
 TYPES = ("artist", "city", "movie")
 
@@ -43,6 +44,12 @@ def make(encoder, name="rdp", seed=1, **recipe):
     return Cell(
         "p", Setting("FG-1-PG-1", 1, 1, 2), name, METHODS[name], seed, str(encoder), replace(Recipe(), **numbers)
     )
+
+
+def without_seconds(document):
+    """Leave out of a cell what differs between two runs of the same thing."""
+    tasks = [{key: value for key, value in task.items() if key != "seconds"} for task in document["tasks"]]
+    return {**{key: value for key, value in document.items() if key != "seconds"}, "tasks": tasks}
 
 
 @pytest.fixture(scope="module")
@@ -225,6 +232,40 @@ class TestRunning:
         assert not cells[1].file(tmp_path / "out").exists()
         again = run_bench(bench, cells[1:], 1, lambda _: None)
         assert again[0]["average"] == found[1]["average"]
+
+    def test_killed_in_the_middle_of_a_cell_the_table_is_the_same(self, measured, data, encoder, tmp_path):
+        """kill -9 after a task, and again in the middle of the next; what comes out is what would have come out."""
+        _, cells, found, _ = measured
+        bench = Bench(data, tmp_path / "out", TYPES, "cpu", interval=0.0)
+        seen = []
+        for wanted in ("unfinished/*/state.json", "unfinished/*/task-3.partial/state.safetensors"):
+            worker = multiprocessing.get_context("spawn").Process(target=bench.measure, args=(cells[0],))
+            worker.start()
+            deadline = time.monotonic() + 60
+            while not list((tmp_path / "out").glob(wanted)) and worker.is_alive() and time.monotonic() < deadline:
+                time.sleep(0.005)
+            worker.kill()
+            worker.join()
+            seen.append([path.name for path in (tmp_path / "out").glob("unfinished/*/task-*")])
+        assert all(seen), "something was left behind both times"
+        again = run_bench(bench, cells[:1], 1, lambda _: None)[0]
+        assert without_seconds(again) == without_seconds(found[0])
+        assert not list((tmp_path / "out" / "unfinished").iterdir())
+        spans = [
+            cells[0].file(out).with_suffix(".spans.json.gz").read_bytes() for out in (measured[0], tmp_path / "out")
+        ]
+        assert spans[0] == spans[1]
+
+    def test_a_damaged_state_is_not_used(self, measured, data, tmp_path):
+        _, cells, found, _ = measured
+        bench = Bench(data, tmp_path / "out", TYPES, "cpu", interval=0.0)
+        state = Unfinished(tmp_path / "s", "k")
+        assert state.load("cpu").rows == []
+        state.folder.mkdir()
+        for text in ("{", '{"key": "k"}', '{"key": "other"}', '{"key": "k", "rows": [{}], "found": [{}]}'):
+            state.file.write_text(text)
+            assert state.load("cpu") == Done()
+        assert bench.finished(cells[0]) is None
 
     def test_what_fails_stops_the_rest(self, data, encoder, tmp_path):
         wrong = replace(make(encoder), encoder=str(tmp_path / "nowhere"))

@@ -50,7 +50,8 @@ def test_the_shape_of_a_result():
         Scores({"a": Score(8, 10, 10)}),
         Scores({"a": Score(4, 10, 10), "b": Score(10, 10, 10)}),
     ]
-    result = cell("m", [Step(t, None, s, (), 2.0) for t, s in zip(tasks, scores, strict=True)], seed=3)
+    rows = [Step(t, None, s, (), 2.0).as_dict() for t, s in zip(tasks, scores, strict=True)]
+    result = cell("m", rows, seed=3)
     first, last = result["tasks"]
     assert first["old_macro"] is None and first["new_macro"] == 80 and first["types"] == ["a"]
     assert (last["old_macro"], last["new_macro"], last["macro"]) == (40, 100, 70)

@@ -13,7 +13,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from retainer.cells import Cell, finished, save
+from retainer.cells import Cell, finished, pack, save
 from retainer.corpora import read_parts
 from retainer.errors import InputError
 from retainer.learning import learn
@@ -22,6 +22,7 @@ from retainer.quirks import NONE
 from retainer.sequence import Step, cell, run
 from retainer.sharing import shared_gpu
 from retainer.tasks import Plan, plan
+from retainer.unfinished import Done, Unfinished
 from retainer.version import Version, load
 
 Tell = Callable[[str], None]
@@ -36,6 +37,8 @@ class Bench:
     types: tuple[str, ...]
     device: str = "auto"
     rerun: bool = False
+    interval: float = 60.0
+    """Seconds between two states of an unfinished cell, at least: what a killed bench may lose."""
 
     def plan(self, one: Cell) -> Plan:
         """Return the tasks of a cell."""
@@ -63,24 +66,40 @@ class Bench:
         made, file = self.plan(one), one.file(self.out)
         file.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(file.with_suffix(".lock")):
-            if done := self.finished(one):
-                return done
-            first = None if one.method.quirks != NONE else self._first_step(one, made)
-            steps = list(
-                run(
-                    made,
-                    one.method,
-                    encoder=one.encoder,
-                    recipe=one.recipe,
-                    seed=one.seed,
-                    device=self.device,
-                    first=first,
-                    look=True,
-                )
-            )
-            document = _document(one, steps, one.key(made))
-            save(file, document, [step.spans for step in steps])
+            if known := self.finished(one):
+                return known
+            state = Unfinished(self.out / "unfinished" / one.key(made)[:32], one.key(made), self.interval)
+            if self.rerun:
+                state.remove()
+            done = state.load(self.device)
+            for step in self._steps(one, made, done, state.folder):
+                done.rows.append(step.as_dict())
+                done.found.append(pack(step.spans))
+                done.version = step.version
+                if one.method.quirks == NONE:  # the defects of released code have no place in a saved version
+                    state.save(done)
+            document = _document(one, done.rows, one.key(made))
+            save(file, document, done.found)
+            state.remove()
         return document
+
+    def _steps(self, one: Cell, made: Plan, done: Done, partial: Path) -> Iterator[Step]:
+        """Learn the tasks of a cell that are not done; a shared first version takes the place of the first."""
+        fresh = not done.rows and one.method.quirks == NONE
+        return run(
+            made,
+            one.method,
+            encoder=one.encoder,
+            recipe=one.recipe,
+            seed=one.seed,
+            device=self.device,
+            first=self._first_step(one, made) if fresh else None,
+            done=len(done.rows),
+            version=done.version,
+            partial=partial,
+            interval=self.interval,
+            look=True,
+        )
 
     def _first_step(self, one: Cell, made: Plan) -> Step:
         base = self.first(one)
@@ -88,8 +107,8 @@ class Bench:
         return Step.after(made.task(1), base, spent, dev=made.dev_so_far(1))
 
 
-def _document(one: Cell, steps: Sequence[Step], key: str) -> dict[str, Any]:
-    measured = cell(one.name, steps, seed=one.seed, encoder=one.encoder)
+def _document(one: Cell, rows: Sequence[dict[str, Any]], key: str) -> dict[str, Any]:
+    measured = cell(one.name, rows, seed=one.seed, encoder=one.encoder)
     recipe = asdict(one.recipe)
     head = {"preset": one.preset, "setting": one.setting.name, "variant": one.variant}
     return {**head, **measured, "recipe": recipe, "fields": asdict(one.method), "key": key}

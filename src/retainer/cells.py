@@ -20,6 +20,9 @@ from retainer.recipe import RECIPES, Recipe
 from retainer.spans import Span
 from retainer.tasks import Plan
 
+Packed = dict[str, list[list[Any]]]
+"""The spans of some sentences, by number: start, end and type."""
+
 LATER = ("lr", "freeze_old_rows")
 """Fields of the recipe that mean nothing to a first task."""
 
@@ -120,11 +123,13 @@ def measured(folder: Path) -> list[dict[str, Any]]:
     return [_read(file) for file in sorted(folder.glob("*/*/seed-*.json"))]
 
 
-def save(file: Path, document: Mapping[str, Any], spans: Sequence[Sequence[Sequence[Span]]]) -> None:
+def pack(spans: Sequence[Sequence[Span]]) -> Packed:
+    """Write spans by the number of their sentence, as JSON can hold them; most sentences have none."""
+    return {str(row): [[s.start, s.end, s.type] for s in found] for row, found in enumerate(spans) if found}
+
+
+def save(file: Path, document: Mapping[str, Any], found: Sequence[Packed]) -> None:
     """Write a finished cell: first what was found in each sentence, then the file that says it is done."""
-    rows = [
-        {row: [[s.start, s.end, s.type] for s in found] for row, found in enumerate(task) if found} for task in spans
-    ]
-    packed = gzip.compress(json.dumps({"tasks": rows}).encode(), mtime=0)
+    packed = gzip.compress(json.dumps({"tasks": found}).encode(), mtime=0)
     write_bytes(file.with_suffix(".spans.json.gz"), packed)
     write_text(file, json.dumps(document, indent=1) + "\n")

@@ -41,6 +41,7 @@ def learn(
     seed: int = 0,
     device: str = "auto",
     out: str | Path | None = None,
+    partial: str | Path | None = None,
     watch: Silence | None = None,
     checkpoint_seconds: float = 60.0,
 ) -> Version:
@@ -48,12 +49,14 @@ def learn(
 
     The data need only the new types annotated: O means "not annotated", not "no entity". A bare encoder learns its
     first types with plain cross-entropy, whatever the method. A run that was killed goes on where it was, if it is
-    started again with the same data, numbers and ``out``.
+    started again with the same data, numbers and ``out`` (or ``partial``, the folder of its state, which is beside
+    ``out`` unless given).
     """
     folder = None if out is None else require_free(out)
     job = _job(data, start, types, method, dev, recipe or Recipe(), seed, device)
     watch = watch or Silence()
-    checkpoint = None if folder is None else Checkpoint(_partial(folder), key_of(job.facts), checkpoint_seconds)
+    state = Path(partial) if partial is not None else folder and _partial(folder)
+    checkpoint = None if state is None else Checkpoint(state, key_of(job.facts), checkpoint_seconds)
     try:
         learned = _learned(job, folder, checkpoint, watch)
     except RuntimeError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from retainer.corpora import Corpus
@@ -77,19 +78,25 @@ def run(
     seed: int = 0,
     device: str = "auto",
     first: Step | None = None,
+    done: int = 0,
+    version: Version | None = None,
+    partial: Path | None = None,
+    interval: float = 60.0,
     look: bool = False,
     watch: Silence | None = None,
 ) -> Iterator[Step]:
     """Learn task after task and yield after each.
 
-    ``first`` shares a first task, which is the same for all methods; ``look`` judges the method's guesses by the truth
-    that was hidden from it, which takes another pass of the teacher, and scores the dev set with all types so far.
+    ``first`` shares a first task, which is the same for all methods. With ``version``, after ``done`` tasks, an earlier
+    run is taken up again; ``partial`` is where unfinished tasks keep their state, written every ``interval`` seconds at
+    most. ``look`` judges the method's guesses by the truth that was hidden from it, which takes another pass of the
+    teacher, and scores the dev set with all types so far.
     """
     if plan.test is None:
         raise InputError("a sequence of tasks is scored on a test set, and there is none")
-    recipe, version = recipe or Recipe(), None
+    recipe = recipe or Recipe()
     way = find_method(method) if isinstance(method, str) else method
-    for number in range(1, len(plan) + 1):
+    for number in range(done + 1, len(plan) + 1):
         if number == 1 and first is not None:
             version = first.version
             if way.reviews:
@@ -100,8 +107,18 @@ def run(
         start = version if version is not None and not way.joint else _encoder(encoder, way, recipe, device)
         guesses = judge(start, way, plan, number, recipe) if look else None
         began = time.perf_counter()
+        state = partial and partial / f"task-{number}.partial"
         version = learn(
-            task.train, start, method=way, dev=task.dev, recipe=recipe, seed=seed, device=device, watch=watch
+            task.train,
+            start,
+            method=way,
+            dev=task.dev,
+            recipe=recipe,
+            seed=seed,
+            device=device,
+            partial=state,
+            checkpoint_seconds=interval,
+            watch=watch,
         )
         dev = plan.dev_so_far(number) if look else None
         yield Step.after(plan.task(number), version, time.perf_counter() - began, guesses, dev)
@@ -114,15 +131,14 @@ def _encoder(encoder: str, way: Method, recipe: Recipe, device: str) -> Version:
     return version
 
 
-def cell(method: str, steps: Sequence[Step], *, seed: int, encoder: str = "builtin") -> dict[str, Any]:
-    """Put a finished sequence into the shape of a result file; averages are over tasks, the first included."""
-    rows = [step.as_dict() for step in steps]
-    per_type = [{type_: s.f1 for type_, s in step.scores.per_type.items()} for step in steps]
+def cell(method: str, rows: Sequence[dict[str, Any]], *, seed: int, encoder: str = "builtin") -> dict[str, Any]:
+    """Put the rows of a sequence into the shape of a result file; averages are over tasks, the first included."""
+    per_type = [{type_: scores["f1"] for type_, scores in row["per_type"].items()} for row in rows]
     return {
         "method": method,
         "seed": seed,
         "encoder": encoder,
-        "tasks": rows,
+        "tasks": list(rows),
         "average": {name: sum(row[name] for row in rows) / len(rows) for name in ("micro", "macro")},
         "forgetting": forgetting(per_type),
         "backward_transfer": backward_transfer(per_type),

@@ -83,7 +83,7 @@ def compare(made: Plan, recipe: Recipe, seed: int, device: str) -> dict[str, lis
 def _cells(runs: dict[str, list[Step]], seed: int) -> dict[str, dict[str, Any]]:
     from retainer.sequence import cell
 
-    return {method: cell(method, steps, seed=seed) for method, steps in runs.items()}
+    return {method: cell(method, [step.as_dict() for step in steps], seed=seed) for method, steps in runs.items()}
 
 
 def _examples(made: Plan, runs: dict[str, list[Step]]) -> list[Example]:
