@@ -26,6 +26,7 @@ from retainer.unfinished import Done, Unfinished
 from retainer.version import Version, load
 
 Tell = Callable[[str], None]
+Show = Callable[[Cell, dict[str, Any]], None]
 
 
 @dataclass(frozen=True)
@@ -128,14 +129,21 @@ def _parts(data: Path) -> Any:
     return read_parts(data)
 
 
-def run_bench(bench: Bench, cells: Sequence[Cell], jobs: int, tell: Tell) -> list[dict[str, Any]]:
-    """Measure what is missing, and return all cells in their order."""
+def run_bench(
+    bench: Bench, cells: Sequence[Cell], jobs: int, tell: Tell, show: Show | None = None
+) -> list[dict[str, Any]]:
+    """Measure what is missing, and return all cells in their order; ``show`` is given every cell that is there."""
+    show = show or (lambda *_: None)
     known = {one: bench.finished(one) for one in cells}
-    missing = [one for one in cells if known[one] is None]
+    for one, found in known.items():
+        if found is not None:
+            show(one, found)
+    missing = sorted((one for one in cells if known[one] is None), key=_long_ones_first)
     tell(f"{len(cells)} cells, {len(cells) - len(missing)} measured before")
     began = time.monotonic()
     for number, (one, document) in enumerate(_measured(bench, missing, jobs), 1):
         known[one] = document
+        show(one, document)
         scores = f"micro {document['average']['micro']:.2f} macro {document['average']['macro']:.2f}"
         left = (time.monotonic() - began) / number * (len(missing) - number)
         tell(
@@ -160,6 +168,11 @@ def _measured(bench: Bench, missing: Sequence[Cell], jobs: int) -> Iterator[tupl
         except BaseException:
             pool.shutdown(cancel_futures=True)  # what waits is not begun; a later call measures it
             raise
+
+
+def _long_ones_first(one: Cell) -> tuple[bool, bool]:
+    """Begin with what takes long, so that nobody waits for a straggler; the rest stays in its order."""
+    return one.method.quirks == NONE, not one.method.joint
 
 
 def _learn_base(bench: Bench, one: Cell) -> None:

@@ -6,7 +6,8 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retainer.commands.output import say_json, say_table, tell
+from retainer.commands.board import board
+from retainer.commands.output import say_json, say_table
 from retainer.errors import InputError, nearest
 from retainer.files import write_text
 from retainer.methods import method as find_method
@@ -65,7 +66,8 @@ def bench(
     from retainer.bench import Bench, run_bench
     from retainer.cells import measured
 
-    found = run_bench(Bench(Path(data), Path(out), chosen.types, device, rerun), cells, jobs, tell)
+    with board(cells) as (say_so, show):
+        found = run_bench(Bench(Path(data), Path(out), chosen.types, device, rerun), cells, jobs, say_so, show)
     folder = Path(out) / chosen.name
     write_text(folder / "table.md", markdown(measured(folder), chosen.published))
     if json:
