@@ -71,7 +71,7 @@ class TestPresets:
         assert set(one.methods) <= set(METHODS) and set(one.published) <= set(one.settings)
         for setting in one.settings.values():
             assert setting.name == f"FG-{setting.fg}-PG-{setting.pg}"
-            assert (len(one.types) - setting.fg) % setting.pg == 0
+            assert (len(setting.types or one.types) - setting.fg) % setting.pg == 0
             assert setting.epochs == (20 if setting.pg == 2 else 10)
         assert set(one.seeds) <= {*one.methods, "others"} and min(one.seeds.values()) >= 1
         assert one.types == tuple(sorted(one.types))
@@ -84,6 +84,9 @@ class TestPresets:
         assert preset("fewnerd").types == tuple(sorted(name for name, _ in counts[:18]))
         made = plan(train, dev, test, fg=1, pg=1, seed=1, types=preset("fewnerd").types)
         assert len(made) == 18 and all(made.task(number).train.counts for number in (1, 9, 18))
+        assert preset("fewnerd").setting("FG-6-PG-6").types == tuple(sorted(train.types)) == train.types
+        whole = Cell("fewnerd", preset("fewnerd").setting("FG-6-PG-6"), "rdp", METHODS["rdp"], 1, "builtin", Recipe())
+        assert len(Bench(fewnerd, Path("o"), preset("fewnerd").types).plan(whole)) == 6
 
     def test_conll2003_fits_the_corpus(self, conll2003):
         train, dev, test = read_parts(conll2003)

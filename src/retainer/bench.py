@@ -43,7 +43,8 @@ class Bench:
 
     def plan(self, one: Cell) -> Plan:
         """Return the tasks of a cell."""
-        return _plan(self.data, self.types, one.setting, one.seed, one.method.quirks.lost_last)
+        types = one.setting.types or self.types
+        return _plan(self.data, types, one.setting, one.seed, one.method.quirks.lost_last)
 
     def finished(self, one: Cell) -> dict[str, Any] | None:
         """Return a cell that need not be measured again."""

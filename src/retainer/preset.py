@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -21,6 +21,8 @@ class Setting:
     fg: int
     pg: int
     epochs: int
+    types: tuple[str, ...] = ()
+    """The types of this setting alone, where they are not the preset's."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +64,14 @@ def preset(name: str) -> Preset:
     if name not in presets():
         raise InputError(f"there is no preset {name!r}{nearest(name, presets())}; known are {', '.join(presets())}")
     table = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
-    settings = {key: Setting(key, **value) for key, value in table["settings"].items()}
+    settings = {name: _setting(name, **facts) for name, facts in table["settings"].items()}
     published = {
         setting: {method: (float(micro), float(macro)) for method, (micro, macro) in rows.items()}
         for setting, rows in table["published"].items()
     }
     types, methods = tuple(table["types"]), tuple(table["methods"])
     return Preset(table["name"], types, methods, settings, table["seeds"], published)
+
+
+def _setting(name: str, *, fg: int, pg: int, epochs: int, types: Sequence[str] = ()) -> Setting:
+    return Setting(name, fg, pg, epochs, tuple(types))
