@@ -108,6 +108,7 @@ class TestCells:
         document = json.loads(cells[0].file(out).read_text())
         assert document == found[0]
         named = ("preset", "setting", "method", "seed", "encoder", "tasks", "average", "seconds", "versions", "key")
+        assert document["peak_bytes"] is None, "only a GPU tells"
         assert set(named) <= set(document)
         first, *later = document["tasks"]
         assert first["old_macro"] is None and first["guesses"] is None

@@ -19,6 +19,7 @@ from retainer.errors import InputError
 from retainer.learning import learn
 from retainer.preset import Setting
 from retainer.quirks import NONE
+from retainer.runtime import peak_memory, pick_device
 from retainer.sequence import Step, cell, run
 from retainer.sharing import shared_gpu
 from retainer.tasks import Plan, plan
@@ -73,6 +74,7 @@ class Bench:
             state = Unfinished(self.out / "unfinished" / one.key(made)[:32], one.key(made), self.interval)
             if self.rerun:
                 state.remove()
+            peak_memory(pick_device(self.device), begin=True)
             done = state.load(self.device)
             for step in self._steps(one, made, done, state.folder):
                 done.rows.append(step.as_dict())
@@ -80,7 +82,7 @@ class Bench:
                 done.version = step.version
                 if one.method.quirks == NONE:  # the defects of released code have no place in a saved version
                     state.save(done)
-            document = _document(one, done.rows, one.key(made))
+            document = _document(one, done.rows, one.key(made)) | {"peak_bytes": peak_memory(pick_device(self.device))}
             save(file, document, done.found)
             state.remove()
         return document

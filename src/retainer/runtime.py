@@ -63,6 +63,17 @@ def make_repeatable(device: torch.device, seed: int, *, strict: bool = True) -> 
         warnings.filterwarnings("ignore", message=".*non-deterministic algorithm.*")
 
 
+def peak_memory(device: torch.device, *, begin: bool = False) -> int | None:
+    """Return the most bytes torch held on a GPU since the last ``begin``; on a CPU nobody can tell."""
+    import torch
+
+    if device.type != "cuda":
+        return None
+    if begin:
+        torch.cuda.reset_peak_memory_stats(device)
+    return int(torch.cuda.max_memory_allocated(device))
+
+
 def versions() -> dict[str, str]:
     """Return the versions that determine a result."""
     packages = ("torch", "transformers", "tokenizers", "numpy")
