@@ -67,8 +67,8 @@ def run(one, student, teacher, tokens):
 
 
 def softmax(row, temperature=1.0):
-    top = max(float(x) for x in row)
-    powers = [math.exp((float(x) - top) / temperature) for x in row]
+    values = row.tolist() if isinstance(row, torch.Tensor) else list(row)
+    powers = [math.exp((value - max(values)) / temperature) for value in values]
     return [power / sum(powers) for power in powers]
 
 

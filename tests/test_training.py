@@ -1,3 +1,4 @@
+import contextlib
 import itertools
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,7 @@ from retainer.predict import observe, tag
 from retainer.progress import Silence
 from retainer.quirks import NONE
 from retainer.recipe import RECIPES, Recipe
+from retainer.runtime import repeatable
 from retainer.spans import Sentence, Span
 from retainer.tasks import hide
 from retainer.training import Diverged, Training
@@ -426,9 +428,11 @@ class TestWithoutRepeatableKernels:
     def test_learning_goes_on_and_says_so(self, first, city, quick, monkeypatch):
         asked = []
 
+        @contextlib.contextmanager
         def repeatable(device, seed, *, strict):
             asked.append(strict)
             torch.manual_seed(seed)
+            yield
 
         def train(self, checkpoint, run=Training.run):
             if asked[-1]:
@@ -436,11 +440,24 @@ class TestWithoutRepeatableKernels:
             return run(self, checkpoint)
 
         self_error, watch = self.ERROR, Record()
-        monkeypatch.setattr("retainer.learning.make_repeatable", repeatable)
+        monkeypatch.setattr("retainer.learning.repeatable", repeatable)
         monkeypatch.setattr(Training, "run", train)
         learned = learn(city, first, recipe=quick, device="cpu", watch=watch)
         assert asked == [True, False] and "city" in learned.types
         assert any("frobnicate_cuda" in note for note in watch.notes)
+
+    def test_only_inside(self, monkeypatch):
+        """What is asked for on a GPU is not asked for afterwards: the process may have other things to do."""
+        monkeypatch.setattr(torch.cuda, "set_device", lambda _: None)
+        filling = torch.utils.deterministic.fill_uninitialized_memory
+        for strict in (True, False):
+            with pytest.raises(ZeroDivisionError), repeatable(torch.device("cuda"), 1, strict=strict):
+                assert torch.are_deterministic_algorithms_enabled()
+                assert torch.is_deterministic_algorithms_warn_only_enabled() is not strict
+                assert not torch.utils.deterministic.fill_uninitialized_memory
+                raise ZeroDivisionError
+            assert not torch.are_deterministic_algorithms_enabled()
+            assert torch.utils.deterministic.fill_uninitialized_memory is filling
 
     def test_other_errors_are_errors(self, first, city, quick, monkeypatch):
         monkeypatch.setattr(Training, "run", lambda *_: (_ for _ in ()).throw(RuntimeError("out of memory")))

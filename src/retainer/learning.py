@@ -24,7 +24,7 @@ from retainer.onnx import Exported
 from retainer.progress import Silence
 from retainer.recipe import Recipe
 from retainer.review import made_up, remember
-from retainer.runtime import make_repeatable, pick_device, versions
+from retainer.runtime import pick_device, repeatable, versions
 from retainer.tasks import hide, require_types
 from retainer.training import Diverged, Training
 from retainer.version import Version, load
@@ -75,9 +75,13 @@ def _learned(
     job: _Job, folder: Path | None, checkpoint: Checkpoint | None, watch: Silence, *, strict: bool = True
 ) -> Version:
     """Learn in one stage, or in two if the method reviews what is old."""
-    make_repeatable(job.version.tagger.device, job.seed, strict=strict)
-    if not job.method.reviews:
-        return _train(job, folder, checkpoint, watch)
+    learn_it = _reviewed if job.method.reviews else _train
+    with repeatable(job.version.tagger.device, job.seed, strict=strict):
+        return learn_it(job, folder, checkpoint, watch)
+
+
+def _reviewed(job: _Job, folder: Path | None, checkpoint: Checkpoint | None, watch: Silence) -> Version:
+    """Learn, then learn again with a review of what is old; and remember what is new for the next time."""
     before = job.version
     if before.generators:
         first = _train(job, folder, None, watch)  # a killed run learns it again, which gives the same

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import warnings
+from collections.abc import Iterator
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from retainer.about import __version__
 from retainer.errors import InputError
@@ -45,22 +47,34 @@ def pick_device(name: str = "auto") -> torch.device:
     return device
 
 
-def make_repeatable(device: torch.device, seed: int, *, strict: bool = True) -> None:
-    """Seed, and ask for kernels whose result does not depend on the order of threads; on a CPU all of ours are such.
+@contextlib.contextmanager
+def repeatable(device: torch.device, seed: int, *, strict: bool = True) -> Iterator[None]:
+    """Seed, and inside the block ask for kernels whose result does not depend on the order of threads.
 
-    Not strict is for encoders with an operation that has no such kernel. Then attention over long texts takes a kernel
-    that is not repeatable either, so nobody gets this unasked.
+    On a CPU all of ours are such. Not strict is for encoders with an operation that has no such kernel; then attention
+    over long texts takes a kernel that is not repeatable either, so nobody gets this unasked.
     """
     import torch
 
     torch.manual_seed(seed)
-    if device.type == "cuda":
-        torch.cuda.set_device(device.index or 0)  # steps are recorded on the current device
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-        torch.use_deterministic_algorithms(True, warn_only=not strict)
-        # filling fresh memory costs a kernel per tensor, and we read nothing that was not written
-        torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
-        warnings.filterwarnings("ignore", message=".*non-deterministic algorithm.*")
+    if device.type != "cuda":
+        yield
+        return
+    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    memory: Any = torch.utils.deterministic
+    filling = memory.fill_uninitialized_memory
+    torch.cuda.set_device(device.index or 0)  # steps are recorded on the current device
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(True, warn_only=not strict)
+    # filling fresh memory costs a kernel per tensor, and we read nothing that was not written
+    memory.fill_uninitialized_memory = False
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*non-deterministic algorithm.*")
+            yield
+    finally:
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+        memory.fill_uninitialized_memory = filling
 
 
 def peak_memory(device: torch.device, *, begin: bool = False) -> int | None:

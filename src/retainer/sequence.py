@@ -19,7 +19,7 @@ from retainer.predict import find, judged
 from retainer.progress import Silence
 from retainer.recipe import Recipe
 from retainer.review import remember
-from retainer.runtime import versions
+from retainer.runtime import repeatable, versions
 from retainer.spans import Span
 from retainer.tasks import Plan, Task
 from retainer.version import Version, load
@@ -105,7 +105,8 @@ def run(
             continue
         task = plan.joint(number) if way.joint else plan.task(number)
         start = version if version is not None and not way.joint else _encoder(encoder, way, recipe, device)
-        guesses = judge(start, way, plan, number, recipe) if look else None
+        with repeatable(start.tagger.device, seed):
+            guesses = judge(start, way, plan, number, recipe) if look else None
         began = time.perf_counter()
         state = partial and partial / f"task-{number}.partial"
         version = learn(
