@@ -211,7 +211,7 @@ class TestGradients:
     def test_podnet_margin_acts(self):
         student, teacher, tokens = make(1)
         near, far = (
-            float(run(dataclasses.replace(METHODS["podnet"], margin=margin), student, teacher, tokens)[0]["nca"])
+            floats(run(dataclasses.replace(METHODS["podnet"], margin=margin), student, teacher, tokens)[0])["nca"]
             for margin in (0.6, 1.6)
         )
         assert far > near
