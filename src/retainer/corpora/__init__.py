@@ -22,6 +22,8 @@ def read(path: str | os.PathLike[str], format: str | None = None) -> Corpus:
     Unless named, the format is told from what the file holds, never from its name; in a folder, from its names.
     """
     source = os.fspath(path)
+    if format is not None:
+        named(format)
     if os.path.isdir(source):
         return filled(join([read_document(file) for file in document_files(Path(source), format)], source))
     return filled(read_file(source, format))

@@ -24,11 +24,16 @@ _SHARE = 10
 
 
 def walk(folder: Path) -> list[Path]:
-    """Return all files below a folder, by path; what operating systems hide in archives is passed over."""
-    found = []
-    for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith((".", "__MACOSX"))]
-        found += [Path(place, name) for name in names if not name.startswith(".")]
+    """Return all files below a folder, by path; what operating systems hide in archives is passed over.
+
+    Links are followed, for nobody wants a second copy of a large corpus; a folder that was seen is not entered again.
+    """
+    found, seen = [], set[str]()
+    for place, folders, names in os.walk(folder, followlinks=True):
+        real = os.path.realpath(place)
+        folders[:] = [name for name in folders if real not in seen and not name.startswith((".", "__MACOSX"))]
+        found += [Path(place, name) for name in names if real not in seen and not name.startswith(".")]
+        seen.add(real)
     return sorted(found, key=lambda path: path.relative_to(folder).as_posix())
 
 
