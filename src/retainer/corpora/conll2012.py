@@ -31,8 +31,8 @@ Row = tuple[int, str]
 
 
 def sniff_conll2012(line: str) -> bool:
-    """Recognise a file by the line that begins its first document."""
-    return line.startswith(f"{_BEGIN} (")
+    """Recognise a file by the line that begins its first document; with a tab in it, it is a word and its tag."""
+    return line.startswith(f"{_BEGIN} (") and "\t" not in line
 
 
 def read_conll2012(text: str, source: str = "memory") -> Corpus:
