@@ -44,6 +44,12 @@ def fewnerd():
     return beside("fewnerd")
 
 
+@pytest.fixture(scope="session", params=["snips", "wnut17"])
+def open_corpus(request):
+    """The name and the folder of a corpus that anybody may have."""
+    return request.param, beside(request.param)
+
+
 def texts():
     return [" ".join(sentence.words) for sentence in generate(400, seed=11)]
 

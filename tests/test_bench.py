@@ -31,6 +31,9 @@ from retainer.unfinished import Done, Unfinished
 
 TYPES = ("artist", "city", "movie")
 
+ODD = {("i2b2", "FG-1-PG-1", "podnet")}
+"""Published with a macro above the micro F1, in the tables and in the steps they are made of."""
+
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
@@ -75,8 +78,10 @@ class TestPresets:
             assert setting.epochs == (20 if setting.pg == 2 else 10)
         assert set(one.seeds) <= {*one.methods, "others"} and min(one.seeds.values()) >= 1
         assert one.types == tuple(sorted(one.types))
-        for rows_ in one.published.values():
-            assert all(0 < macro <= micro < 100 for micro, macro in rows_.values())
+        for setting, rows_ in one.published.items():
+            for method, (micro, macro) in rows_.items():
+                assert 0 < macro < 100 and 0 < micro < 100
+                assert macro <= micro or (name, setting, method) in ODD
 
     def test_fewnerd_takes_the_most_frequent_types(self, fewnerd):
         train, dev, test = read_parts(fewnerd)
@@ -91,6 +96,19 @@ class TestPresets:
     def test_conll2003_fits_the_corpus(self, conll2003):
         train, dev, test = read_parts(conll2003)
         assert train.types == preset("conll2003").types == dev.types == test.types
+
+    def test_open_corpora_fit(self, open_corpus):
+        name, folder = open_corpus
+        train, dev, test = read_parts(folder)
+        assert train.types == preset(name).types == dev.types == test.types
+
+    @pytest.mark.parametrize("name", ["ontonotes5", "i2b2"])
+    def test_licensed_corpora_have_the_published_rows(self, name):
+        one = preset(name)
+        assert list(one.settings) == list(one.published) == ["FG-1-PG-1", "FG-2-PG-2", "FG-8-PG-1", "FG-8-PG-2"]
+        told = {"finetune", "self_training", "extend_ner", "lucir", "podnet", "cfner", "tbcl", "rdp"}
+        assert all(set(rows_) == told for rows_ in one.published.values())
+        assert len(one.types) == {"ontonotes5": 18, "i2b2": 16}[name]
 
     def test_other_settings_can_be_named(self):
         assert preset("conll2003").setting("FG-2-PG-2") == Setting("FG-2-PG-2", 2, 2, 20)

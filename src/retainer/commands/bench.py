@@ -43,8 +43,8 @@ def bench(
     A cell is one JSON file, OUT/PRESET/SETTING/METHOD/seed-N.json; OUT/PRESET/table.md has all that were ever measured
     there, in whichever call. A bench that was stopped goes on where it was when it is called again.
 
-    :param preset: conll2003 or fewnerd
-    :param data: folder with train, dev and test files
+    :param preset: conll2003, fewnerd, i2b2, ontonotes5, snips or wnut17
+    :param data: folder with train, dev and test files, or with folders of documents by these names
     :param out: folder for the cells
     :param setting: FG-1-PG-1 and the like (default: those of the preset)
     :param methods: methods to measure (default: those of the preset)

@@ -13,7 +13,7 @@ from retainer.corpora import Corpus, read
 def check(data: str, /, *, model: str | None = None, json: bool = False, device: str = "auto") -> None:
     """Say what is in an annotated file and what is odd about it, before anyone trains on it.
 
-    :param data: annotated file
+    :param data: annotated file, or a folder of documents
     :param model: the model that is to learn it; tells old types from new ones and finds clashes between them
     :param json: print one JSON document
     :param device: auto, cpu or cuda

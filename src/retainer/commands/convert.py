@@ -5,24 +5,32 @@ from __future__ import annotations
 from pathlib import Path
 
 from retainer.commands.output import say
-from retainer.corpora import read, write
+from retainer.corpora import FORMATS, read, write
 from retainer.errors import InputError
 from retainer.files import require_free
 
-SUFFIXES = {".conll": "conll", ".txt": "conll", ".tsv": "conll", ".iob": "conll", ".jsonl": "jsonl"}
+SUFFIXES = {
+    **dict.fromkeys((".conll", ".txt", ".tsv", ".iob"), "conll"),
+    **dict.fromkeys((".gold_conll", ".v4_gold_conll"), "conll2012"),
+    ".jsonl": "jsonl",
+    ".name": "enamex",
+    ".xml": "i2b2",
+}
 
 
 def convert(in_: str, out: str, /, *, from_: str | None = None, to: str | None = None) -> None:
     """Turn a corpus from one format into another.
 
-    :param in_: annotated file
+    :param in_: annotated file, or a folder of documents (OntoNotes, I2B2)
     :param out: file to write; must not exist
-    :param from_: format of IN: conll, jsonl, prodigy or doccano (default: told from the content)
-    :param to: format of OUT: conll, jsonl (tokens and ner_tags), prodigy or doccano (default: told from its suffix)
+    :param from_: format of IN: conll, jsonl, prodigy, doccano, conll2012, enamex or i2b2 (default: told from the
+        content)
+    :param to: format of OUT: conll, jsonl (tokens and ner_tags), prodigy, doccano, conll2012, enamex or i2b2 (default:
+        told from its suffix)
     """
     target = to or SUFFIXES.get(Path(out).suffix)
     if target is None:
-        raise InputError(f"which format should {out} have? say --to conll, jsonl, prodigy or doccano")
+        raise InputError(f"which format should {out} have? say --to {', '.join(sorted(FORMATS))}")
     require_free(out)
     corpus = read(in_, from_)
     write(corpus, out, target)

@@ -2,24 +2,69 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+from retainer.corpora.corpus import Corpus
+from retainer.corpora.documents import document_files, filled, join, read_document, read_file, set_aside
+from retainer.corpora.lists import SUFFIXES, read_lists
 from retainer.errors import InputError
 
-NAMES = {"train": ("train",), "dev": ("dev", "valid", "validation", "testa"), "test": ("test", "testb")}
+NAMES = {"train": ("train",), "dev": ("dev", "development", "valid", "validation", "testa"), "test": ("test", "testb")}
 """What people call the parts of a corpus."""
 
+UNDIVIDED = ("i2b2",)
+"""Formats of corpora that are published without a dev part; some of their training documents become it."""
 
-def part_files(folder: Path) -> dict[str, Path]:
-    """Find the files of the parts; only train must be there."""
-    found = {name: _part(folder, names) for name, names in NAMES.items()}
-    if found["train"] is None:
-        raise InputError(f"{folder} has no file named train.*; name the file itself, or rename it")
-    return {name: path for name, path in found.items() if path is not None}
+
+def read_parts(folder: str | os.PathLike[str]) -> tuple[Corpus, Corpus | None, Corpus | None]:
+    """Read the train, dev and test parts of a corpus from a folder; the last two may be missing.
+
+    A part is a file, or a folder of documents; or lists say which documents of the folder belong to which part.
+    """
+    parts = _documents(Path(folder))
+    train = parts["train"]
+    if "dev" not in parts and train[0].format in UNDIVIDED and len(train) > 1:
+        parts["train"], parts["dev"] = set_aside(train)
+    whole = {name: filled(_whole(documents, Path(folder) / name)) for name, documents in parts.items()}
+    return whole["train"], whole.get("dev"), whole.get("test")
+
+
+def _documents(folder: Path) -> dict[str, list[Corpus]]:
+    """Read every part as a list of documents; a file is one."""
+    lists = {name: path for name, names in NAMES.items() if (path := _only(folder, _lists(folder, names)))}
+    if "train" in lists:
+        return read_lists(folder, lists)
+    paths = {name: path for name, names in NAMES.items() if (path := _part(folder, names))}
+    if "train" not in paths:
+        raise InputError(
+            f"{folder} has no file named train.* and no folder named train; name the file itself, or rename it"
+        )
+    return {name: _read(path) for name, path in paths.items()}
 
 
 def _part(folder: Path, names: tuple[str, ...]) -> Path | None:
-    files = [path for path in sorted(folder.iterdir()) if path.is_file() and path.stem in names]
-    if len(files) > 1:
-        raise InputError(f"{folder} has both {files[0].name} and {files[1].name}; leave one of them")
-    return files[0] if files else None
+    files = [path for path in folder.iterdir() if path.is_file() and path.stem in names]
+    folders = [path for path in folder.iterdir() if path.is_dir() and path.name in names]
+    return _only(folder, [path for path in files if path.suffix not in SUFFIXES] or folders)
+
+
+def _lists(folder: Path, names: tuple[str, ...]) -> list[Path]:
+    return [path for path in folder.iterdir() if path.stem in names and path.suffix in SUFFIXES]
+
+
+def _only(folder: Path, paths: list[Path]) -> Path | None:
+    if len(paths) > 1:
+        one, other, *_ = sorted(path.name for path in paths)
+        raise InputError(f"{folder} has both {one} and {other}; leave one of them")
+    return paths[0] if paths else None
+
+
+def _read(path: Path) -> list[Corpus]:
+    if path.is_file():
+        return [filled(read_file(os.fspath(path)))]
+    return [read_document(file) for file in document_files(path)]
+
+
+def _whole(documents: list[Corpus], place: Path) -> Corpus:
+    return documents[0] if len(documents) == 1 else join(documents, os.fspath(place))
