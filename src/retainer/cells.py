@@ -5,7 +5,8 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,11 +18,13 @@ from retainer.files import write_bytes, write_text
 from retainer.methods import METHODS, Method
 from retainer.preset import Setting
 from retainer.recipe import RECIPES, Recipe
-from retainer.spans import Span
+from retainer.spans import Sentence, Span
 from retainer.tasks import Plan
 
 LATER = ("lr", "freeze_old_rows")
 """Fields of the recipe that mean nothing to a first task."""
+GOLD = "gold.spans.json.gz"
+"""The entities of the test set, in the folder of a preset."""
 
 
 @dataclass(frozen=True)
@@ -117,14 +120,62 @@ def _read(file: Path) -> dict[str, Any]:
 
 def measured(folder: Path) -> list[dict[str, Any]]:
     """Return all cells of a preset that lie in a folder, whichever call measured them."""
-    return [_read(file) for file in sorted(folder.glob("*/*/seed-*.json"))]
+    return list(measured_files(folder).values())
+
+
+def measured_files(folder: Path) -> dict[Path, dict[str, Any]]:
+    """Return the same by file, for those who want what lies beside a cell too."""
+    return {file: _read(file) for file in sorted(folder.glob("*/*/seed-*.json"))}
 
 
 def save(file: Path, document: Mapping[str, Any], spans: Sequence[Sequence[Sequence[Span]]]) -> None:
     """Write a finished cell: first what was found in each sentence, then the file that says it is done."""
-    rows = [
-        {row: [[s.start, s.end, s.type] for s in found] for row, found in enumerate(task) if found} for task in spans
-    ]
-    packed = gzip.compress(json.dumps({"tasks": rows}).encode(), mtime=0)
-    write_bytes(file.with_suffix(".spans.json.gz"), packed)
+    write_bytes(_spans_file(file), _packed({"tasks": [_rows(task) for task in spans]}))
     write_text(file, json.dumps(document, indent=1) + "\n")
+
+
+def found_spans(file: Path) -> list[dict[int, tuple[Span, ...]]] | None:
+    """Return what a cell found after each task, by row of the test set; None where that was not kept."""
+    document = _unpacked(_spans_file(file))
+    return None if document is None else [_spans(rows) for rows in document["tasks"]]
+
+
+def save_gold(folder: Path, sentences: Iterable[Sentence]) -> None:
+    """Write the entities of the test set, rows and spans without text, so that spans can be judged without the corpus."""
+    gold = [sentence.spans for sentence in sentences]
+    write_bytes(folder / GOLD, _packed({"sentences": len(gold), "rows": _rows(gold)}))
+
+
+def gold_spans(folder: Path) -> list[tuple[Span, ...]] | None:
+    """Return the entities of the test set, sentence by sentence; None where no bench has written them."""
+    document = _unpacked(folder / GOLD)
+    if document is None:
+        return None
+    rows = _spans(document["rows"])
+    return [rows.get(row, ()) for row in range(document["sentences"])]
+
+
+def _spans_file(file: Path) -> Path:
+    return file.with_suffix(".spans.json.gz")
+
+
+def _rows(sentences: Iterable[Sequence[Span]]) -> dict[int, list[list[Any]]]:
+    return {row: [[s.start, s.end, s.type] for s in found] for row, found in enumerate(sentences) if found}
+
+
+def _spans(rows: Mapping[str, Any]) -> dict[int, tuple[Span, ...]]:
+    return {int(row): tuple(Span(*span) for span in found) for row, found in rows.items()}
+
+
+def _packed(document: Mapping[str, Any]) -> bytes:
+    return gzip.compress(json.dumps(document).encode(), mtime=0)
+
+
+def _unpacked(file: Path) -> dict[str, Any] | None:
+    try:
+        found: dict[str, Any] = json.loads(gzip.decompress(file.read_bytes()))
+    except FileNotFoundError:
+        return None
+    except (OSError, EOFError, zlib.error, ValueError):
+        raise InputError(f"{file} is damaged; remove it") from None
+    return found
