@@ -141,7 +141,7 @@ def found_spans(file: Path) -> list[dict[int, tuple[Span, ...]]] | None:
 
 
 def save_gold(folder: Path, sentences: Iterable[Sentence]) -> None:
-    """Write the entities of the test set, rows and spans without text, so that spans can be judged without the corpus."""
+    """Write the entities of the test set, rows and spans without text: enough to judge spans without the corpus."""
     gold = [sentence.spans for sentence in sentences]
     write_bytes(folder / GOLD, _packed({"sentences": len(gold), "rows": _rows(gold)}))
 

@@ -116,7 +116,9 @@ class Judge:
         for task, spans in zip(cell["tasks"], found, strict=True):
             known += task["types"]
             table = counts(self.gold, [spans.get(at, ()) for at in range(len(self.gold))], known)
-            if abs(float(f1(table[: _tested(row, len(table))].sum(0))[0]) - task["micro"]) > 0.01:
+            if (
+                abs(float(f1(table[: _tested(row, len(table))].sum(0))[0]) - task["micro"]) > 0.1
+            ):  # released code counts a little differently
                 return OTHER
             tables.append(table[:size])
         if size not in self._sets:

@@ -1,4 +1,4 @@
-"""A bench folder, read for the report: its cells, what lies beside them, and what is wrong with them in one sentence."""
+"""A bench folder, read for the report: its cells, what lies beside them, what is wrong with them in one sentence."""
 
 from __future__ import annotations
 

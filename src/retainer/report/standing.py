@@ -30,9 +30,11 @@ TEST_COLUMNS = {
     "difference": "macro minus that of the chosen method, over the seeds both have",
     "seeds": "how many seeds both have",
     "p, seeds": "two-sided p of the paired t-test, seed by seed; never with fewer than three",
-    "difference, sentences": "the same difference on the test set, and the middle 95 % of it on test sets drawn from its sentences",
-    "p, sentences": "two-sided p of the paired bootstrap over test sentences, mean over tasks and the seeds both have",
+    "on sentences": "the same, and the middle 95 % of it on test sets drawn from the sentences of this one",
+    "p, sentences": "two-sided p of the paired bootstrap over test sentences: mean over tasks and the seeds both have",
 }
+BOOTSTRAP_LEAST = 0.002
+"""The smallest p that a thousand draws can tell from nought."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +99,8 @@ class Standing:
             signed(test.gain),
             str(len(test.seeds)),
             probability(test.p) + ("*" if test.real else "") if test.p is not None else FEW,
-            f"{drawn.difference:+.2f} [{drawn.low:+.2f}, {drawn.high:+.2f}]" if drawn else test.why,
-            probability(drawn.p) if drawn else "",
+            f"{signed(drawn.difference)} [{signed(drawn.low)}, {signed(drawn.high)}]" if drawn else test.why,
+            probability(drawn.p, BOOTSTRAP_LEAST) if drawn else "",
         ]
 
     @property
@@ -112,9 +114,9 @@ def signed(value: float | None) -> str:
     return "" if value is None else f"{value:+.2f}".replace("-", "−")
 
 
-def probability(p: float) -> str:
+def probability(p: float, least: float = 0.001) -> str:
     """Write p, never as nought."""
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+    return f"< {least}" if p < least else f"{p:.3f}"
 
 
 def standings(folder: Folder, judge: Judge, against: str | None) -> list[Standing]:
@@ -154,5 +156,7 @@ def verdict(test: Test | None) -> str:
     if test is None or test.p is None:
         seeds = 0 if test is None else len(test.seeds)
         return f"too few seeds in common ({seeds}) to say whether that is real"
-    says = "real beyond chance" if test.p < LEVEL else "could be chance"
-    return f"{says}, p {'' if test.p < 0.001 else '= '}{probability(test.p)} over {len(test.seeds)} seeds"
+    p = f"p {'' if test.p < 0.001 else '= '}{probability(test.p)} over {len(test.seeds)} seeds"
+    if test.real:
+        return f"real beyond chance, {p}"
+    return f"{'uncertain among so many comparisons' if test.p < LEVEL else 'could be chance'}, {p}"
