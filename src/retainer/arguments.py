@@ -1,7 +1,8 @@
 """A command line out of a function: its signature is the interface, its docstring the help.
 
 Parameters before the slash are positional, keyword-only ones are flags; a trailing underscore is dropped (``from_`` is
---from), others become hyphens; a tuple of strings takes A,B,C; a dict takes --name.key value. Every verb also reads --config FILE (YAML).
+--from), others become hyphens; a tuple of strings takes A,B,C; a dict takes --name.key value. Every verb also reads
+--config FILE (YAML).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from retainer.report import theme
-from retainer.report.cases import Study
+from retainer.report.cases import LONGEST, Study
 from retainer.report.folder import Folder, Parts, types_of
 from retainer.report.means import lines, lowest, mean_run
 from retainer.report.page import count, environment, styles
@@ -21,7 +21,7 @@ from retainer.report.summary import Row
 from retainer.report.svg import Frame, chart, shorten, swatch, text_width
 from retainer.report.tables import MEANS, rows
 
-_LABEL_MOST = 215.0
+_LABEL_MOST = 240.0
 
 
 def bench_page(
@@ -44,7 +44,7 @@ def bench_page(
             finding=headline,
             plain_finding=headline.striptags(),
             more=[text for standing in found if (text := highest(standing))],
-            glances=[glance for standing in found if (glance := _glance(standing))],
+            glances=_glances(found),
             standings=[_setting(standing) for standing in found],
             score_columns=SCORE_COLUMNS,
             test_columns=TEST_COLUMNS,
@@ -54,7 +54,7 @@ def bench_page(
             fall=f"{FALL:.0f}",
             costs=_costs(found),
             study=study,
-            methods=study.methods if study else (),
+            longest=LONGEST,
             hues={type_: theme.hue(at) for at, type_ in enumerate(everything)},
             data=statistics_of(parts, everything) if parts else None,
             facts=facts,
@@ -106,16 +106,24 @@ def highest(standing: Standing) -> str:
     return f"{start}; {gain} {chosen.name}, {verdict(test)}."
 
 
-def _glance(standing: Standing) -> dict[str, str] | None:
-    gain = standing.gain
-    if gain is None or standing.chosen is None:
-        return None
-    return {
-        "setting": standing.setting,
-        "gain": signed(gain.macro)[:-1] if abs(gain.macro) >= 9.95 else signed(round(gain.macro, 1))[:-1],
-        "what": f"macro F1 over {gain.rival.name}, the best rival of {standing.chosen.name}",
-        "note": f"{verdict(gain.test)}; micro F1 {signed(gain.micro)}",
-    }
+def _glances(found: Sequence[Standing]) -> list[dict[str, str]]:
+    """Put the gain over the best rival on cards: one per setting, and their mean."""
+    cards = [
+        {
+            "setting": standing.setting,
+            "gain": signed(gain.macro, 1),
+            "what": f"macro F1 over {gain.rival.name}, the best rival of {standing.chosen.name}",
+            "note": f"{verdict(gain.test)}; micro F1 {signed(gain.micro)}",
+        }
+        for standing in found
+        if (gain := standing.gain) and standing.chosen
+    ]
+    if len(cards) > 1 and (both := mean_gain(found)):
+        what = f"macro F1, the mean of {count(len(cards))} settings"
+        cards.append(
+            {"setting": "Imp.", "gain": signed(both[1], 1), "what": what, "note": f"micro F1 {signed(both[0])}"}
+        )
+    return cards
 
 
 def _setting(standing: Standing) -> dict[str, Any]:
@@ -133,7 +141,13 @@ def _setting(standing: Standing) -> dict[str, Any]:
     gain = standing.gain
     imp = gain and {"rival": gain.rival.name, "micro": signed(gain.micro), "macro": signed(gain.macro)}
     tests = [
-        {"name": row.name, "fields": standing.comparison(row), "real": standing.tests[row.name].real}
+        {
+            "name": row.name,
+            "fields": standing.comparison(row),
+            "real": standing.tests[row.name].real,
+            "few": standing.tests[row.name].p is None,
+            "wordy": standing.tests[row.name].sentences is None,
+        }
         for row in standing.compared
     ]
     chosen = standing.chosen.name if standing.chosen else ""
@@ -154,7 +168,13 @@ def _charts(found: Sequence[Standing]) -> list[dict[str, Any]]:
     made = []
     for at, one in enumerate(drawn, 1):
         frame = Frame(
-            len(one.tasks), len(one.values), widest, plot_width=470, low=lowest(drawn), label_most=_LABEL_MOST
+            len(one.tasks),
+            len(one.values),
+            widest,
+            plot_width=540,
+            least_height=400,
+            low=lowest(drawn),
+            label_most=_LABEL_MOST,
         )
         picture = chart(one, names, frame, f"setting-{at}", "macro F1 of all types so far")
         made.append({"name": one.method, "picture": picture})
@@ -163,21 +183,26 @@ def _charts(found: Sequence[Standing]) -> list[dict[str, Any]]:
 
 def _heats(standing: Standing) -> dict[str, Any]:
     types = types_of(standing.rows)
-    shown = {row.name for row in (standing.chosen, standing.gain and standing.gain.rival, standing.best) if row}
-    methods = [{"run": run, "rows": rows(run, types)} for run in map(mean_run, standing.rows)]
+    rival = standing.gain.rival if standing.gain else None
+    first = (standing.chosen, rival, standing.best, standing.rows[0])
+    shown = list({row.name: row for row in first if row is not None}.values())[:4]
+    rest = [row for row in standing.rows if row not in shown]
+    opened, closed = ([{"run": run, "rows": rows(run, types)} for run in map(mean_run, some)] for some in (shown, rest))
     return {
         "name": standing.setting,
         "types": types,
         "swatches": [swatch(at) for at in range(len(types))],
-        "methods": methods,
-        "open": shown,
+        "open": opened,
+        "closed": closed,
     }
 
 
 def _costs(found: Sequence[Standing]) -> list[dict[str, Any]]:
     """Lay out seconds and memory per method, a pair of columns per setting."""
     by_setting = [{row.name: row for row in standing.rows} for standing in found]
-    return [{"name": name, "fields": [_cost(one.get(name)) for one in by_setting]} for name in _order(found)]
+    names = {name: [row.seconds or 0.0 for one in by_setting if (row := one.get(name))] for name in _order(found)}
+    quickest = sorted(names, key=lambda name: sum(names[name]) / len(names[name]))
+    return [{"name": name, "fields": [_cost(one.get(name)) for one in by_setting]} for name in quickest]
 
 
 def _cost(row: Row | None) -> tuple[str, str]:

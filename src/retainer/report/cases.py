@@ -16,7 +16,7 @@ from retainer.spans import Span
 WANTED = ("extend_ner", "cfner", "finetune")
 """Who stands beside the chosen method if it was measured; others fill up."""
 MOST_METHODS = 4
-MOST_SENTENCES = 40
+MOST_SENTENCES = 24
 LONGEST = 45
 """Words; longer sentences are hard to compare by eye."""
 
@@ -34,10 +34,9 @@ class Case:
 
     @property
     def side(self) -> str:
-        """Say who is right: the first method alone (``ours``), only others (``theirs``), or nobody or some."""
-        if self.right[0] and not all(self.right[1:]):
-            return "ours"
-        return "theirs" if any(self.right[1:]) and not self.right[0] else "neither"
+        """Say who is right of the first two methods: only the first (``ours``), only the second (``theirs``)."""
+        ours, theirs = self.right[:2]
+        return "alike" if ours == theirs else "ours" if ours else "theirs"
 
 
 @dataclass(frozen=True)
@@ -80,12 +79,12 @@ def study(folder: Folder, found: Sequence[Standing], test: Corpus) -> Study | No
 
 
 def _methods(standing: Standing) -> list[Row]:
-    """Return the chosen method, those everybody asks for, and the best of the rest, trained with the same numbers."""
+    """Return the chosen method, its best rival, those everybody asks for, and the best of the rest, fairly trained."""
     first = standing.chosen or standing.rows[0]
-    fair = [row for row in standing.rows if row.variant == first.variant and row is not first]
+    fair = [row for row in standing.rows if row.variant == first.variant and not row.joint]
+    rival = [standing.gain.rival] if standing.gain else []
     asked = [row for name in WANTED for row in fair if row.method == name]
-    rest = [row for row in fair if row not in asked and not row.joint]
-    return [first, *asked, *rest][:MOST_METHODS]
+    return list({row.name: row for row in (first, *rival, *asked, *fair)}.values())[:MOST_METHODS]
 
 
 def _seed(folder: Folder, rows: Sequence[Row]) -> int | None:
@@ -104,8 +103,9 @@ def _about(given: Sequence[Sequence[Span]], types: Sequence[str]) -> tuple[str, 
 
 def _varied(cases: Sequence[Case], types: Sequence[str]) -> tuple[Case, ...]:
     """Take turns over types and over who is right, so that neither a type nor a winner crowds out the rest."""
-    turns = [(type_, side) for side in ("ours", "theirs", "neither") for type_ in types]
-    queues = {turn: [case for case in cases if turn[0] in case.types and case.side == turn[1]] for turn in turns}
+    turns = [(type_, side) for side in ("ours", "theirs", "alike") for type_ in types]
+    once = {tuple(piece.text for piece in case.truth): case for case in reversed(cases)}.values()
+    queues = {turn: [case for case in once if turn[0] in case.types and case.side == turn[1]] for turn in turns}
     taken: dict[int, Case] = {}
     while any(queues.values()) and len(taken) < MOST_SENTENCES:
         for queue in queues.values():

@@ -84,7 +84,7 @@ class Standing:
             plain(row.last("macro")),
             plain(row.last("old_macro")),
             plain(row.last("new_macro")),
-            plain(row.forgetting),
+            plain(row.forgetting).replace("-", "−"),
             signed(row.backward),
             "" if judged[0] is None else " / ".join(map(plain, judged)),
             plain(row.dev),
@@ -109,9 +109,9 @@ class Standing:
         return [row for row in self.rows if row.name in self.tests]
 
 
-def signed(value: float | None) -> str:
+def signed(value: float | None, digits: int = 2) -> str:
     """Write a difference with its sign, a true minus; nothing for none."""
-    return "" if value is None else f"{value:+.2f}".replace("-", "−")
+    return "" if value is None else f"{value:+.{digits}f}".replace("-", "−")
 
 
 def probability(p: float, least: float = 0.001) -> str:

@@ -38,13 +38,14 @@ class Frame:
     top: float = 26
     plot_width: float = 270
     inset: float = 16
+    least_height: float = 240
     low: int = 0
     label_most: float = _LABEL_MOST
 
     @property
     def plot_height(self) -> float:
         """Room for the curves and for one label per type."""
-        return max(240.0, self.labels * _LABEL_GAP)
+        return max(self.least_height, self.labels * _LABEL_GAP)
 
     @property
     def right(self) -> float:
