@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +58,10 @@ def report(
 
         return _give(papers.latex(ranked) if latex else papers.markdown(ranked), out)
     target = Path(folder) / "report.html" if out is None else Path(out)
-    save(_page(found, ranked, parts, no_text), str(target))
+    given = {"--data": data, "--against": against}
+    flags = [part for name, value in given.items() if value for part in (name, value)]
+    command = shlex.join(["retainer", "report", folder, *flags, *(["--no-text"] if no_text else [])])
+    save(_page(found, ranked, parts, no_text, command), str(target))
     say(str(target))
 
 
@@ -78,16 +80,16 @@ def _give(text: str, out: str | None) -> None:
         save(text, out)
 
 
-def _page(found: Folder, ranked: list[Standing], parts: Parts | None, no_text: bool) -> str:
+def _page(found: Folder, ranked: list[Standing], parts: Parts | None, no_text: bool, command: str) -> str:
     from retainer.report.benchpage import bench_page
     from retainer.report.cases import study
 
     test = None if parts is None else parts[2]
     sentences = None if test is None or no_text else study(found, ranked, test)
-    return bench_page(found, ranked, parts=parts, study=sentences, facts=_facts(found))
+    return bench_page(found, ranked, parts=parts, study=sentences, facts=_facts(found, command))
 
 
-def _facts(found: Folder) -> dict[str, str]:
+def _facts(found: Folder, command: str) -> dict[str, str]:
     """Say how the cells and the page were made."""
     cells = found.cells
     encoders = sorted({_encoder(str(cell.get("encoder", ""))) for cell in cells})
@@ -105,7 +107,7 @@ def _facts(found: Folder) -> dict[str, str]:
         "measured with": "\n".join(f"{name} {', '.join(sorted(known))}" for name, known in versions.items()),
         "recipe": _recipe(usual.get("recipe", {})),
         "page made by": f"retainer {__version__}",
-        "command": f"retainer bench {found.preset} --data DATA --out OUT\nretainer {shlex.join(sys.argv[1:])}",
+        "command": f"retainer bench {found.preset} --data DATA --out OUT\n{command}",
     }
     return {name: value for name, value in facts.items() if value}
 

@@ -216,6 +216,7 @@ def statistics_of(parts: Parts, types: Sequence[str]) -> dict[str, Any]:
     counted = list(named.values())
     used = [[part.counts[type_] for part in counted] for type_ in types]
     lines_ = [
+        ("types", [sum(part.counts[type_] > 0 for type_ in types) for part in counted]),
         ("sentences", [len(part) for part in counted]),
         ("words", [sum(len(sentence.words) for sentence in part) for part in counted]),
         ("entities of these types", [sum(column) for column in zip(*used, strict=True)]),

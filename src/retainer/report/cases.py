@@ -106,11 +106,9 @@ def _varied(cases: Sequence[Case], types: Sequence[str]) -> tuple[Case, ...]:
     turns = [(type_, side) for side in ("ours", "theirs", "alike") for type_ in types]
     once = {tuple(piece.text for piece in case.truth): case for case in reversed(cases)}.values()
     queues = {turn: [case for case in once if turn[0] in case.types and case.side == turn[1]] for turn in turns}
-    taken: dict[int, Case] = {}
+    taken: list[Case] = []
     while any(queues.values()) and len(taken) < MOST_SENTENCES:
-        for queue in queues.values():
-            while queue and id(queue[0]) in taken:
-                queue.pop(0)
-            if queue and len(taken) < MOST_SENTENCES:
-                taken[id(queue[0])] = queue.pop(0)
-    return tuple(taken.values())
+        for turn, queue in queues.items():
+            queues[turn] = [case for case in queue if not any(case is other for other in taken)]
+            taken += queues[turn][:1]
+    return tuple(taken[:MOST_SENTENCES])
