@@ -6,11 +6,11 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from retainer.builtin import builtin_folder, sha256
 from retainer.errors import InputError
@@ -20,6 +20,8 @@ from retainer.preset import Setting
 from retainer.recipe import RECIPES, Recipe
 from retainer.spans import Sentence, Span
 from retainer.tasks import Plan
+
+T = TypeVar("T")
 
 LATER = ("lr", "freeze_old_rows")
 """Fields of the recipe that mean nothing to a first task."""
@@ -136,8 +138,7 @@ def save(file: Path, document: Mapping[str, Any], spans: Sequence[Sequence[Seque
 
 def found_spans(file: Path) -> list[dict[int, tuple[Span, ...]]] | None:
     """Return what a cell found after each task, by row of the test set; None where that was not kept."""
-    document = _unpacked(_spans_file(file))
-    return None if document is None else [_spans(rows) for rows in document["tasks"]]
+    return _unpacked(_spans_file(file), lambda document: [_spans(rows) for rows in document["tasks"]])
 
 
 def save_gold(folder: Path, sentences: Iterable[Sentence]) -> None:
@@ -148,11 +149,8 @@ def save_gold(folder: Path, sentences: Iterable[Sentence]) -> None:
 
 def gold_spans(folder: Path) -> list[tuple[Span, ...]] | None:
     """Return the entities of the test set, sentence by sentence; None where no bench has written them."""
-    document = _unpacked(folder / GOLD)
-    if document is None:
-        return None
-    rows = _spans(document["rows"])
-    return [rows.get(row, ()) for row in range(document["sentences"])]
+    rows = _unpacked(folder / GOLD, lambda document: (_spans(document["rows"]), int(document["sentences"])))
+    return None if rows is None else [rows[0].get(row, ()) for row in range(rows[1])]
 
 
 def _spans_file(file: Path) -> Path:
@@ -171,11 +169,11 @@ def _packed(document: Mapping[str, Any]) -> bytes:
     return gzip.compress(json.dumps(document).encode(), mtime=0)
 
 
-def _unpacked(file: Path) -> dict[str, Any] | None:
+def _unpacked(file: Path, look: Callable[[Any], T]) -> T | None:
+    """Read a packed file and take out of it what is wanted; None where there is none."""
     try:
-        found: dict[str, Any] = json.loads(gzip.decompress(file.read_bytes()))
+        return look(json.loads(gzip.decompress(file.read_bytes())))
     except FileNotFoundError:
         return None
-    except (OSError, EOFError, zlib.error, ValueError):
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError):
         raise InputError(f"{file} is damaged; remove it") from None
-    return found

@@ -10,6 +10,7 @@ from retainer.about import __version__
 from retainer.commands.output import say, tell
 from retainer.corpora.texts import save
 from retainer.errors import InputError
+from retainer.report.runs import valid
 
 if TYPE_CHECKING:
     from retainer.report.folder import Folder, Parts
@@ -75,9 +76,9 @@ def _ranked(found: Folder, parts: Parts | None, against: str | None) -> list[Sta
 def _give(text: str, out: str | None) -> None:
     """Print a table, or write it where it was asked for."""
     if out is None:
-        say(text.rstrip("\n"))
+        say(valid(text).rstrip("\n"))
     else:
-        save(text, out)
+        save(valid(text), out)
 
 
 def _page(found: Folder, ranked: list[Standing], parts: Parts | None, no_text: bool, command: str) -> str:
@@ -107,6 +108,7 @@ def _facts(found: Folder, command: str) -> dict[str, str]:
         "measured with": "\n".join(f"{name} {', '.join(sorted(known))}" for name, known in versions.items()),
         "recipe": _recipe(usual.get("recipe", {})),
         "page made by": f"retainer {__version__}",
+        "bootstrap": "1,000 test sets drawn, seed 0",
         "command": f"retainer bench {found.preset} --data DATA --out OUT\n{command}",
     }
     return {name: value for name, value in facts.items() if value}

@@ -46,6 +46,7 @@ def bench_page(
             more=[text for standing in found if (text := highest(standing))],
             glances=_glances(found),
             standings=[_setting(standing) for standing in found],
+            printed=any(standing.published for standing in found),
             score_columns=SCORE_COLUMNS,
             test_columns=TEST_COLUMNS,
             charts=_charts(found),
@@ -78,7 +79,7 @@ def finding(found: Sequence[Standing]) -> Markup:
     chosen = next(standing.chosen.name for standing in found if standing.gain and standing.chosen)
     real = sum(gain.test is not None and gain.test.real and gain.macro * mean[1] > 0 for gain in gains)
     where = "" if len(gains) == 1 else f" on average over {count(len(gains))} settings"
-    return Markup("{} {} its best rival by <b>{:.1f}</b> macro F1{}; {}.").format(
+    return Markup("{} {} its best measured rival by <b>{:.1f}</b> macro F1{}; {}.").format(
         chosen, "beats" if mean[1] > 0 else "stays behind", abs(mean[1]), where, _certainty(real, gains)
     )
 
@@ -90,7 +91,7 @@ def _certainty(real: int, gains: Sequence[Any]) -> str:
         return "the difference is real beyond chance" if real else "that could be chance"
     if real == len(gains):
         return f"in {'both' if real == 2 else 'all of them'} the difference is real beyond chance"
-    return f"real beyond chance in {count(real) if real else 'none'} of them"
+    return f"that is real beyond chance in {count(real) if real else 'none'} of them"
 
 
 def highest(standing: Standing) -> str:
@@ -112,7 +113,7 @@ def _glances(found: Sequence[Standing]) -> list[dict[str, str]]:
         {
             "setting": standing.setting,
             "gain": signed(gain.macro, 1),
-            "what": f"macro F1 over {gain.rival.name}, the best rival of {standing.chosen.name}",
+            "what": f"macro F1 over {gain.rival.name}, the best measured rival of {standing.chosen.name}",
             "note": f"{verdict(gain.test)}; micro F1 {signed(gain.micro)}",
         }
         for standing in found

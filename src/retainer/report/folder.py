@@ -97,11 +97,15 @@ def read_folder(path: Path) -> Folder:
 def _check(file: Path, cell: Any) -> None:
     """Refuse what is JSON but no cell, before a table is made of it."""
     fine = isinstance(cell, dict) and _has(cell, _CELL) and cell["tasks"] and _has(cell["average"], _SCORES)
-    if not fine or not all(isinstance(task, dict) and _has(task, _TASK) for task in cell["tasks"]):
+    if not fine or not all(isinstance(task, dict) and _has(task, _TASK) and _scored(task) for task in cell["tasks"]):
         raise InputError(f"{file} is no cell of a bench; remove it, and it is measured again")
 
 
 _SCORES = {"micro": float, "macro": float}
+
+
+def _scored(task: Mapping[str, Any]) -> bool:
+    return all(isinstance(score, dict) and _has(score, {"f1": float}) for score in task["per_type"].values())
 
 
 def _has(table: Mapping[str, Any], wanted: Mapping[str, type]) -> bool:

@@ -19,7 +19,7 @@ _TEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': "''",
     "−": "$-$",
     "±": r"$\pm$",
 } | {char: "\\" + char for char in "&%$#_{}"}
