@@ -17,8 +17,8 @@ WANTED = ("extend_ner", "cfner", "finetune")
 """Who stands beside the chosen method if it was measured; others fill up."""
 MOST_METHODS = 4
 MOST_SENTENCES = 24
-LONGEST = 45
-"""Words; longer sentences are hard to compare by eye."""
+LONGEST, SHORT = 45, 8
+"""Words; longer sentences are hard to compare by eye, shorter ones say little."""
 
 
 @dataclass(frozen=True)
@@ -102,9 +102,13 @@ def _about(given: Sequence[Sequence[Span]], types: Sequence[str]) -> tuple[str, 
 
 
 def _varied(cases: Sequence[Case], types: Sequence[str]) -> tuple[Case, ...]:
-    """Take turns over types and over who is right, so that neither a type nor a winner crowds out the rest."""
+    """Take turns over types and over who is right, so that neither a type nor a winner crowds out the rest.
+
+    What is written twice is shown once, and whole sentences come before the shreds of tables.
+    """
     turns = [(type_, side) for side in ("ours", "theirs", "alike") for type_ in types]
-    once = {tuple(piece.text for piece in case.truth): case for case in reversed(cases)}.values()
+    texts = {"".join(piece.text for piece in case.truth): case for case in reversed(cases)}
+    once = [texts[text] for text in sorted(reversed(texts), key=lambda text: len(text.split()) < SHORT)]
     queues = {turn: [case for case in once if turn[0] in case.types and case.side == turn[1]] for turn in turns}
     taken: list[Case] = []
     while any(queues.values()) and len(taken) < MOST_SENTENCES:
