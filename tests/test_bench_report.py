@@ -23,7 +23,7 @@ from retainer.corpora.generated import generate
 from retainer.report.benchpage import finding, statistics_of
 from retainer.report.cases import study
 from retainer.report.compare import FEW, NO_GOLD, NO_SPANS, OTHER, Judge, family
-from retainer.report.folder import read_folder, types_of
+from retainer.report.folder import read_data, read_folder, types_of
 from retainer.report.means import lines, lowest, mean_run
 from retainer.report.papers import latex, markdown, table, tex
 from retainer.report.standing import mean_gain, probability, signed, standings
@@ -252,6 +252,16 @@ class TestNumbers:
         assert main(["report", str(RESULTS), "--out", str(target)]) == 0
         html = target.read_text()
         assert "no gold spans" in html and "82.55 / 80.64" in html and FEW in html
+
+
+    def test_real_spans_fit_the_real_corpus(self, conll2003):
+        """Counting the stored spans again gives the scores of the cells, released code's up to its own way to count."""
+        found = read_folder(RESULTS)
+        judge = Judge(found, found.gold(read_data(conll2003)), draws=20)
+        for standing in standings(found, judge, None):
+            for test in standing.tests.values():
+                assert test.sentences is not None, test.why
+                assert test.sentences.difference == pytest.approx(test.gain, abs=0.1)
 
 
 class TestPage:
