@@ -253,7 +253,6 @@ class TestNumbers:
         html = target.read_text()
         assert "no gold spans" in html and "82.55 / 80.64" in html and FEW in html
 
-
     def test_real_spans_fit_the_real_corpus(self, conll2003):
         """Counting the stored spans again gives the scores of the cells, released code's up to its own way to count."""
         found = read_folder(RESULTS)
