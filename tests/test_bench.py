@@ -13,6 +13,7 @@ import pytest
 
 from retainer.bench import Bench, run_bench
 from retainer.cells import Cell, finished, save
+from retainer.cells import gold_spans as kept_gold
 from retainer.cli import main
 from retainer.commands.board import Board, board
 from retainer.corpora import read_parts, write
@@ -190,6 +191,16 @@ class TestCells:
             starts = np.cumsum([0, *(len(s.words) for s in test)])
             again = score(gold_spans(test, starts, types), gold_spans(predicted, starts, types), types)
             assert again.micro == pytest.approx(row["micro"]) and again.macro == pytest.approx(row["macro"])
+
+    def test_the_gold_spans_lie_beside_and_a_report_can_be_made(self, measured, data):
+        out, _, _, _ = measured
+        test = read_parts(data)[2]
+        assert kept_gold(out / "p") == [sentence.spans for sentence in test]
+        packed = gzip.decompress((out / "p" / "gold.spans.json.gz").read_bytes()).decode()
+        assert not any(f'"{word}"' in packed for sentence in test for word in sentence.words if word not in TYPES)
+        assert main(["report", str(out), "--data", str(data)]) == 0
+        page = (out / "report.html").read_text()
+        assert "Where methods differ" in page and "do not fit" not in page and "no gold spans" not in page
 
     def test_a_killed_write_leaves_no_cell(self, tmp_path, monkeypatch):
         monkeypatch.setattr("retainer.cells.write_text", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))

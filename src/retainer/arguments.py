@@ -1,7 +1,8 @@
 """A command line out of a function: its signature is the interface, its docstring the help.
 
 Parameters before the slash are positional, keyword-only ones are flags; a trailing underscore is dropped (``from_`` is
---from); a tuple of strings takes A,B,C; a dict takes --name.key value. Every verb also reads --config FILE (YAML).
+--from), others become hyphens; a tuple of strings takes A,B,C; a dict takes --name.key value. Every verb also reads
+--config FILE (YAML).
 """
 
 from __future__ import annotations
@@ -69,11 +70,11 @@ def _add(parser: ArgumentParser, parameter: inspect.Parameter, hint: Any, about:
         optional: dict[str, Any] = {} if needed else {"nargs": "?", **default}
         parser.add_argument(_flag(parameter.name), type=hint, help=about, **optional)
     elif hint is bool:
-        parser.add_argument(f"--{_flag(parameter.name)}", action="store_true", help=about)
+        parser.add_argument(_option(parameter.name), action="store_true", help=about)
     elif hint == tuple[str, ...]:
-        parser.add_argument(f"--{_flag(parameter.name)}", type=names, help=about, metavar="A,B", **default)
+        parser.add_argument(_option(parameter.name), type=names, help=about, metavar="A,B", **default)
     else:
-        parser.add_argument(f"--{_flag(parameter.name)}", type=hint, help=about, required=needed, **default)
+        parser.add_argument(_option(parameter.name), type=hint, help=about, required=needed, **default)
 
 
 def names(value: Any) -> tuple[str, ...]:
@@ -87,6 +88,10 @@ def names(value: Any) -> tuple[str, ...]:
 
 def _flag(name: str) -> str:
     return name.rstrip("_")
+
+
+def _option(name: str) -> str:
+    return "--" + _flag(name).replace("_", "-")
 
 
 def _one_sentence(message: str, command: Command) -> str:

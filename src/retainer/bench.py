@@ -13,7 +13,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from retainer.cells import Cell, finished, pack, save
+from retainer.cells import Cell, finished, pack, save, save_gold
 from retainer.corpora import read_parts
 from retainer.errors import InputError
 from retainer.learning import learn
@@ -63,6 +63,12 @@ class Bench:
                 start, task = load(one.encoder, device=self.device, head=one.recipe.head), made.task(1)
                 learn(task.train, start, dev=task.dev, recipe=one.recipe, seed=one.seed, device=self.device, out=folder)
         return load(folder, device=self.device)
+
+    def keep_gold(self, cells: Sequence[Cell]) -> None:
+        """Write the entities of the whole test set beside the cells: what their spans are judged by later."""
+        for name, one in {one.preset: one for one in cells}.items():
+            self.plan(one)  # refuses data without a test file
+            save_gold(self.out / name, _parts(self.data)[2])
 
     def measure(self, one: Cell) -> dict[str, Any]:
         """Measure a cell and write it."""
@@ -143,6 +149,7 @@ def run_bench(
             show(one, found)
     missing = sorted((one for one in cells if known[one] is None), key=_long_ones_first)
     tell(f"{len(cells)} cells, {len(cells) - len(missing)} measured before")
+    bench.keep_gold(cells)
     began = time.monotonic()
     for number, (one, document) in enumerate(_measured(bench, missing, jobs), 1):
         known[one] = document

@@ -5,11 +5,12 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from retainer.builtin import builtin_folder, sha256
 from retainer.errors import InputError
@@ -17,14 +18,18 @@ from retainer.files import write_bytes, write_text
 from retainer.methods import METHODS, Method
 from retainer.preset import Setting
 from retainer.recipe import RECIPES, Recipe
-from retainer.spans import Span
+from retainer.spans import Sentence, Span
 from retainer.tasks import Plan
+
+T = TypeVar("T")
 
 Packed = dict[str, list[list[Any]]]
 """The spans of some sentences, by number: start, end and type."""
 
 LATER = ("lr", "freeze_old_rows")
 """Fields of the recipe that mean nothing to a first task."""
+GOLD = "gold.spans.json.gz"
+"""The entities of the test set, in the folder of a preset."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +125,12 @@ def _read(file: Path) -> dict[str, Any]:
 
 def measured(folder: Path) -> list[dict[str, Any]]:
     """Return all cells of a preset that lie in a folder, whichever call measured them."""
-    return [_read(file) for file in sorted(folder.glob("*/*/seed-*.json"))]
+    return list(measured_files(folder).values())
+
+
+def measured_files(folder: Path) -> dict[Path, dict[str, Any]]:
+    """Return the same by file, for those who want what lies beside a cell too."""
+    return {file: _read(file) for file in sorted(folder.glob("*/*/seed-*.json"))}
 
 
 def pack(spans: Sequence[Sequence[Span]]) -> Packed:
@@ -130,6 +140,44 @@ def pack(spans: Sequence[Sequence[Span]]) -> Packed:
 
 def save(file: Path, document: Mapping[str, Any], found: Sequence[Packed]) -> None:
     """Write a finished cell: first what was found in each sentence, then the file that says it is done."""
-    packed = gzip.compress(json.dumps({"tasks": found}).encode(), mtime=0)
-    write_bytes(file.with_suffix(".spans.json.gz"), packed)
+    write_bytes(_spans_file(file), _packed({"tasks": found}))
     write_text(file, json.dumps(document, indent=1) + "\n")
+
+
+def found_spans(file: Path) -> list[dict[int, tuple[Span, ...]]] | None:
+    """Return what a cell found after each task, by row of the test set; None where that was not kept."""
+    return _unpacked(_spans_file(file), lambda document: [_spans(rows) for rows in document["tasks"]])
+
+
+def save_gold(folder: Path, sentences: Iterable[Sentence]) -> None:
+    """Write the entities of the test set, rows and spans without text: enough to judge spans without the corpus."""
+    gold = [sentence.spans for sentence in sentences]
+    write_bytes(folder / GOLD, _packed({"sentences": len(gold), "rows": pack(gold)}))
+
+
+def gold_spans(folder: Path) -> list[tuple[Span, ...]] | None:
+    """Return the entities of the test set, sentence by sentence; None where no bench has written them."""
+    rows = _unpacked(folder / GOLD, lambda document: (_spans(document["rows"]), int(document["sentences"])))
+    return None if rows is None else [rows[0].get(row, ()) for row in range(rows[1])]
+
+
+def _spans_file(file: Path) -> Path:
+    return file.with_suffix(".spans.json.gz")
+
+
+def _spans(rows: Mapping[str, Any]) -> dict[int, tuple[Span, ...]]:
+    return {int(row): tuple(Span(*span) for span in found) for row, found in rows.items()}
+
+
+def _packed(document: Mapping[str, Any]) -> bytes:
+    return gzip.compress(json.dumps(document).encode(), mtime=0)
+
+
+def _unpacked(file: Path, look: Callable[[Any], T]) -> T | None:
+    """Read a packed file and take out of it what is wanted; None where there is none."""
+    try:
+        return look(json.loads(gzip.decompress(file.read_bytes())))
+    except FileNotFoundError:
+        return None
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(f"{file} is damaged; remove it") from None

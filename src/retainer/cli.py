@@ -18,6 +18,7 @@ VERBS = {
     "predict": "find the entities of texts",
     "evaluate": "score a model on annotated data",
     "bench": "measure methods side by side over the tasks of a benchmark",
+    "report": "say which method of a bench to use, and whether the difference is real",
     "check": "see what is odd in data before anyone trains on it",
     "convert": "turn one format into another",
     "export": "write a model as ONNX, for use without PyTorch",

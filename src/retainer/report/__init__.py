@@ -1,4 +1,4 @@
-"""The demo's result for human eyes: one HTML page, one picture, one table for the terminal."""
+"""Results for human eyes: the demo's page, picture and table; the tables and the page of a bench."""
 
 from retainer.report.examples import Example
 from retainer.report.page import page

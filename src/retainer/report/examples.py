@@ -51,12 +51,12 @@ def outcomes(example: Example, run: Run) -> list[Outcome | None]:
             judged.append(None)
             continue
         known = {type_ for type_, start in run.start.items() if start <= task}
-        judged.append(_outcome(example.sentence, predictions[task], known, before))
+        judged.append(outcome(example.sentence, predictions[task], known, before))
         before |= set(predictions[task]) & set(example.sentence.spans)
     return judged
 
 
-def _outcome(sentence: Sentence, predicted: Iterable[Span], known: set[str], before: set[Span]) -> Outcome:
+def outcome(sentence: Sentence, predicted: Iterable[Span], known: set[str], before: set[Span]) -> Outcome:
     """Compare predictions with the entities of the types known by now; ``before`` are those found after older tasks."""
     predicted = sorted(set(predicted))
     truth = set(sentence.spans)

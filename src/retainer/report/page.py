@@ -36,7 +36,7 @@ def page(
         for at, run in enumerate(runs, start=1)
     ]
     html = (
-        _environment()
+        environment()
         .get_template("page.html.j2")
         .render(
             title=title,
@@ -50,7 +50,7 @@ def page(
             fall=f"{FALL:.0f}",
             examples=[_example(example, runs) for example in examples],
             facts=facts,
-            styles=_styles(),
+            styles=styles(),
         )
     )
     return valid(html)
@@ -91,7 +91,8 @@ def _example(example: Example, runs: Sequence[Run]) -> dict[str, Any]:
     return {"gold": gold(example.sentence), "steps": steps}
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Return the templates; whatever is put into them is text, never markup."""
     return Environment(
         loader=PackageLoader("retainer.report"),
         autoescape=True,
@@ -101,7 +102,7 @@ def _environment() -> Environment:
     )
 
 
-def _styles() -> dict[str, Markup]:
+def styles() -> dict[str, Markup]:
     """Return the generated part of the style sheet; none of it comes from the user."""
     return {
         "light": Markup(theme.variables(theme.LIGHT)),

@@ -46,6 +46,16 @@ class Row:
         """Return an average over tasks, seed by seed."""
         return [cell["average"][name] for cell in self.cells]
 
+    @property
+    def by_seed(self) -> dict[int, Cell]:
+        """Its cells by seed: what another row is compared with, seed by seed."""
+        return {int(cell["seed"]): cell for cell in self.cells}
+
+    @property
+    def joint(self) -> bool:
+        """Whether it is the upper bound, which sees all data and is no rival."""
+        return self.method == "joint"
+
     def mean(self, name: str) -> float:
         """Return the mean of an average over tasks."""
         return statistics.fmean(self.values(name))
@@ -58,12 +68,27 @@ class Row:
         """Write macro F1 of old and new types after each task; the first has no old ones."""
         per_task = list(zip(*(cell["tasks"] for cell in self.cells), strict=True))
         pairs = [[_mean(task[name] for task in tasks) for name in ("old_macro", "new_macro")] for tasks in per_task]
-        return [" / ".join(_plain(score) for score in pair if score is not None) for pair in pairs]
+        return [" / ".join(plain(score) for score in pair if score is not None) for pair in pairs]
 
     @property
     def forgetting(self) -> float | None:
         """The mean drop over types and seeds."""
         return _mean(drop for cell in self.cells for drop in cell["forgetting"].values())
+
+    @property
+    def backward(self) -> float | None:
+        """The mean backward transfer over types and seeds."""
+        return _mean(gain for cell in self.cells for gain in cell.get("backward_transfer", {}).values())
+
+    @property
+    def seconds(self) -> float | None:
+        """The mean time of a cell."""
+        return _mean(cell.get("seconds") for cell in self.cells)
+
+    @property
+    def peak(self) -> float | None:
+        """The most memory of the device a cell took, in bytes, where that was measured."""
+        return max((cell["peak_bytes"] for cell in self.cells if cell.get("peak_bytes")), default=None)
 
     @property
     def dev(self) -> float | None:
@@ -76,12 +101,17 @@ class Row:
         return _mean(one[name] for one in judged)
 
 
+def row_name(cell: Cell) -> str:
+    """Name the row a cell belongs to."""
+    variant = cell.get("variant")
+    return f"{cell['method']} ({variant})" if variant else str(cell["method"])
+
+
 def rows(cells: Iterable[Cell]) -> dict[str, list[Row]]:
     """Group cells by setting and by method, the best macro F1 first."""
     grouped: dict[str, dict[str, list[Cell]]] = {}
     for cell in cells:
-        name = cell["method"] + (f" ({variant})" if (variant := cell.get("variant")) else "")
-        grouped.setdefault(cell["setting"], {}).setdefault(name, []).append(cell)
+        grouped.setdefault(cell["setting"], {}).setdefault(row_name(cell), []).append(cell)
     made = {setting: [Row(name, tuple(found)) for name, found in one.items()] for setting, one in grouped.items()}
     return {setting: sorted(found, key=lambda row: -row.mean("macro")) for setting, found in made.items()}
 
@@ -97,14 +127,14 @@ def _line(row: Row, joint: float | None, published: tuple[float, float] | None) 
     return (
         row.name,
         str(len(row.cells)),
-        _spread(row.values("micro")),
-        _spread(row.values("macro")),
+        spread(row.values("micro")),
+        spread(row.values("macro")),
         "" if joint is None else f"{row.mean('macro') - joint:+.2f}",
-        _plain(row.last("old_macro")),
-        _plain(row.last("new_macro")),
-        _plain(row.forgetting),
-        "" if judged[0] is None else " / ".join(map(_plain, judged)),
-        _plain(row.dev),
+        plain(row.last("old_macro")),
+        plain(row.last("new_macro")),
+        plain(row.forgetting),
+        "" if judged[0] is None else " / ".join(map(plain, judged)),
+        plain(row.dev),
         "" if published is None else f"{published[0]:.2f} / {published[1]:.2f}",
     )
 
@@ -165,10 +195,12 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return statistics.fmean(known) if known else None
 
 
-def _spread(values: Sequence[float]) -> str:
-    spread = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
-    return f"{statistics.fmean(values):.2f}{spread}"
+def spread(values: Sequence[float]) -> str:
+    """Write mean ± standard deviation; one value has no deviation."""
+    deviation = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
+    return f"{statistics.fmean(values):.2f}{deviation}"
 
 
-def _plain(value: float | None) -> str:
+def plain(value: float | None) -> str:
+    """Write a number with two digits; a missing one as nothing."""
     return "" if value is None else f"{value:.2f}"

@@ -16,7 +16,6 @@ from retainer.report.runs import Run, number, runs_of, types_of, valid
 
 Point = tuple[float, float]
 
-_TICKS = (0, 25, 50, 75, 100)
 _TEXT = 13
 _LABEL_GAP = 18
 _LABEL_MOST = 150
@@ -39,11 +38,14 @@ class Frame:
     top: float = 26
     plot_width: float = 270
     inset: float = 16
+    least_height: float = 240
+    low: int = 0
+    label_most: float = _LABEL_MOST
 
     @property
     def plot_height(self) -> float:
         """Room for the curves and for one label per type."""
-        return max(240.0, self.labels * _LABEL_GAP)
+        return max(self.least_height, self.labels * _LABEL_GAP)
 
     @property
     def right(self) -> float:
@@ -70,8 +72,8 @@ class Frame:
         return self.left + (self.inset + task * self.step if self.tasks > 1 else self.plot_width / 2)
 
     def y(self, f1: float) -> float:
-        """Place an F1 in percent."""
-        return self.top + self.plot_height * (1 - f1 / 100)
+        """Place an F1 in percent; the axis ends at 100 and may begin above nought."""
+        return self.top + self.plot_height * (100 - f1) / (100 - self.low)
 
 
 def frame_of(runs: Sequence[Run], types: Sequence[str]) -> Frame:
@@ -132,10 +134,10 @@ def _points(run: Run, type_: str, frame: Frame) -> list[Point]:
 
 def _axes(frame: Frame) -> Markup:
     parts = [_text("tick", frame.left - 8, frame.top - 13, "F1", "end")]
-    for value in _TICKS:
+    for value in range(100, frame.low - 1, -25 if frame.low == 0 else -10):
         y = frame.y(value)
         grid = Markup('<line class="{}" x1="{:.1f}" x2="{:.1f}" y1="{:.2f}" y2="{:.2f}"/>')
-        parts.append(grid.format("grid" if value else "grid base", frame.left, frame.right, y, y))
+        parts.append(grid.format("grid" if value > frame.low else "grid base", frame.left, frame.right, y, y))
         parts.append(_text("tick", frame.left - 8, y + 4, str(value), "end"))
     return _join(parts)
 
@@ -194,7 +196,7 @@ def _labels(run: Run, drawn: Iterable[tuple[int, str, list[Point]]], frame: Fram
     """Name each line at its end, moved apart where lines end together."""
     ends = sorted((points[-1][1], index, type_, points[-1][0]) for index, type_, points in drawn)
     bottom = frame.top + frame.plot_height
-    heights = spread([end[0] for end in ends], _LABEL_GAP, min(frame.top, frame.y(100)), bottom)
+    heights = spread([end[0] for end in ends], _LABEL_GAP, frame.top, bottom)
     return _join(
         _label(run, index, type_, (x, y), at, frame) for (y, index, type_, x), at in zip(ends, heights, strict=True)
     )
@@ -208,7 +210,7 @@ def _label(run: Run, index: int, type_: str, end: Point, at: float, frame: Frame
         [
             leader.format(hue, x + 6, y, frame.right + 4, at, frame.right + 9),
             _text("value", frame.right + 45, at + 4.5, number(value), "end"),
-            _text(f"name c{hue}", frame.right + 52, at + 4.5, shorten(type_, _LABEL_MOST)),
+            _text(f"name c{hue}", frame.right + 52, at + 4.5, shorten(type_, frame.label_most)),
         ]
     )
 
@@ -234,14 +236,14 @@ def describe(run: Run) -> str:
     return "; ".join(rows) + "."
 
 
-def chart(run: Run, types: Sequence[str], frame: Frame, name: str) -> Markup:
+def chart(run: Run, types: Sequence[str], frame: Frame, name: str, what: str = "F1 per entity type") -> Markup:
     """Draw one method's panel for the page, which brings the styles; ``name`` makes the ids unique."""
     shape = Markup(
         '<svg class="chart" viewBox="0 0 {:.0f} {:.0f}" role="img" aria-labelledby="{}-title {}-desc">\n'
-        '<title id="{}-title">{}: F1 per entity type after each task</title>\n<desc id="{}-desc">{}</desc>\n{}\n</svg>'
+        '<title id="{}-title">{}: {} after each task</title>\n<desc id="{}-desc">{}</desc>\n{}\n</svg>'
     )
     drawing = panel(run, types, frame)
-    return shape.format(frame.width, frame.height, name, name, name, run.heading, name, describe(run), drawing)
+    return shape.format(frame.width, frame.height, name, name, name, run.heading, what, name, describe(run), drawing)
 
 
 def swatch(index: int) -> Markup:

@@ -1,0 +1,123 @@
+"""`retainer report`."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retainer.about import __version__
+from retainer.commands.output import say, tell
+from retainer.corpora.texts import save
+from retainer.errors import InputError
+from retainer.report.runs import valid
+
+if TYPE_CHECKING:
+    from retainer.report.folder import Folder, Parts
+    from retainer.report.standing import Standing
+
+
+def report(
+    folder: str,
+    /,
+    *,
+    out: str | None = None,
+    markdown: bool = False,
+    latex: bool = False,
+    csv: bool = False,
+    data: str | None = None,
+    against: str | None = None,
+    no_text: bool = False,
+) -> None:
+    """Say which method of a bench to use and whether the difference is real: one page, or tables for a paper.
+
+    The page is one HTML file that needs no network. It holds sentences of the corpus only if --data is given, and none
+    with --no-text.
+
+    :param folder: what bench wrote (its --out, or the preset's folder in it)
+    :param out: file to write (default: FOLDER/report.html; tables go to stdout)
+    :param markdown: tables as Markdown
+    :param latex: one table as LaTeX (booktabs)
+    :param csv: one row per cell and task
+    :param data: the corpus of the bench: for sentences, statistics, and gold spans where bench kept none
+    :param against: method the others are compared with (default: rdp)
+    :param no_text: write no sentence of the corpus
+    """
+    if markdown + latex + csv > 1:
+        raise InputError("--markdown, --latex and --csv exclude each other; call report once for each")
+    from retainer.report.folder import read_data, read_folder
+
+    found = read_folder(Path(folder))
+    if csv:
+        from retainer.report.papers import table
+
+        return _give(table(found), out)
+    parts = None if data is None else read_data(Path(data))
+    ranked = _ranked(found, parts, against)
+    if markdown or latex:
+        from retainer.report import papers
+
+        return _give(papers.latex(ranked) if latex else papers.markdown(ranked), out)
+    target = Path(folder) / "report.html" if out is None else Path(out)
+    given = {"--data": data, "--against": against}
+    flags = [part for name, value in given.items() if value for part in (name, value)]
+    command = shlex.join(["retainer", "report", folder, *flags, *(["--no-text"] if no_text else [])])
+    save(_page(found, ranked, parts, no_text, command), str(target))
+    say(str(target))
+
+
+def _ranked(found: Folder, parts: Parts | None, against: str | None) -> list[Standing]:
+    from retainer.report.compare import Judge
+    from retainer.report.standing import standings
+
+    return standings(found, Judge(found, found.gold(parts), tell), against)
+
+
+def _give(text: str, out: str | None) -> None:
+    """Print a table, or write it where it was asked for."""
+    if out is None:
+        say(valid(text).rstrip("\n"))
+    else:
+        save(valid(text), out)
+
+
+def _page(found: Folder, ranked: list[Standing], parts: Parts | None, no_text: bool, command: str) -> str:
+    from retainer.report.benchpage import bench_page
+    from retainer.report.cases import study
+
+    test = None if parts is None else parts[2]
+    sentences = None if test is None or no_text else study(found, ranked, test)
+    return bench_page(found, ranked, parts=parts, study=sentences, facts=_facts(found, command))
+
+
+def _facts(found: Folder, command: str) -> dict[str, str]:
+    """Say how the cells and the page were made."""
+    cells = found.cells
+    encoders = sorted({_encoder(str(cell.get("encoder", ""))) for cell in cells})
+    seeds = sorted({int(cell["seed"]) for cell in cells})
+    versions: dict[str, set[str]] = {}
+    for cell in cells:
+        for name, version in cell.get("versions", {}).items():
+            versions.setdefault(name, set()).add(str(version))
+    usual = next((cell for cell in cells if not cell.get("variant")), cells[0])
+    facts = {
+        "preset": found.preset,
+        "cells": f"{len(cells)} in {len(found.settings)} settings",
+        "seeds": ", ".join(map(str, seeds)),
+        "encoder": ", ".join(encoders),
+        "measured with": "\n".join(f"{name} {', '.join(sorted(known))}" for name, known in versions.items()),
+        "recipe": _recipe(usual.get("recipe", {})),
+        "page made by": f"retainer {__version__}",
+        "bootstrap": "1,000 test sets drawn, seed 0",
+        "command": f"retainer bench {found.preset} --data DATA --out OUT\n{command}",
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+def _encoder(name: str) -> str:
+    """Name an encoder without the place it lies in."""
+    return Path(name).name if Path(name).is_absolute() else name
+
+
+def _recipe(recipe: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in recipe.items())

@@ -1,0 +1,130 @@
+"""A bench folder, read for the report: its cells, what lies beside them, what is wrong with them in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from retainer.cells import gold_spans, measured_files
+from retainer.corpora import Corpus, read_parts
+from retainer.errors import InputError
+from retainer.preset import preset, presets
+from retainer.report.summary import Cell, Published, Row, row_name, rows
+from retainer.spans import Span
+
+_CELL = {"preset": str, "setting": str, "method": str, "seed": int, "tasks": list, "average": dict, "forgetting": dict}
+_TASK = {"types": list, "micro": float, "macro": float, "per_type": dict}
+Parts = tuple[Corpus, Corpus | None, Corpus | None]
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The cells of one preset, by file."""
+
+    path: Path
+    """The preset's folder, which holds the settings."""
+    files: Mapping[Path, Cell]
+
+    @property
+    def preset(self) -> str:
+        """The name of the benchmark."""
+        return str(next(iter(self.files.values()))["preset"])
+
+    @property
+    def cells(self) -> list[Cell]:
+        """All cells."""
+        return list(self.files.values())
+
+    @property
+    def published(self) -> Published:
+        """What papers print, where the preset is one of ours."""
+        return preset(self.preset).published if self.preset in presets() else {}
+
+    @cached_property
+    def settings(self) -> dict[str, list[Row]]:
+        """The rows of every setting, the best macro F1 first."""
+        return rows(self.cells)
+
+    @cached_property
+    def places(self) -> dict[tuple[str, str, int], Path]:
+        """Files by setting, row and seed."""
+        return {(cell["setting"], row_name(cell), int(cell["seed"])): file for file, cell in self.files.items()}
+
+    def file(self, row: Row, seed: int) -> Path:
+        """Return the file of one cell."""
+        return self.places[str(row.cells[0]["setting"]), row.name, seed]
+
+    def gold(self, parts: Parts | None) -> list[tuple[Span, ...]] | None:
+        """Return the entities of the test set: as the bench wrote them, else from the corpus, else None."""
+        kept = gold_spans(self.path)
+        if parts is None or parts[2] is None:
+            return kept
+        given = [sentence.spans for sentence in parts[2]]
+        if kept is not None and kept != given:
+            raise InputError(f"{parts[2].source} is not the test set these cells were measured on; give its folder")
+        return given
+
+
+def types_of(found: Sequence[Row]) -> tuple[str, ...]:
+    """Return the types of a setting in the order of learning."""
+    return tuple(dict.fromkeys(type_ for row in found for task in row.cells[0]["tasks"] for type_ in task["types"]))
+
+
+def read_folder(path: Path) -> Folder:
+    """Read a bench's folder, or the folder of one preset in it."""
+    if not path.is_dir():
+        raise InputError(f"{path} is no folder; report takes the folder a bench has written")
+    inside = [one for one in sorted(path.iterdir()) if one.is_dir() and any(one.glob("*/*/seed-*.json"))]
+    if len(inside) > 1:
+        names = " and ".join(one.name for one in inside)
+        raise InputError(f"{path} holds cells of {names}; name one of these folders")
+    folder = inside[0] if inside else path
+    files = measured_files(folder)
+    if not files:
+        raise InputError(f"{path} holds no cells (SETTING/METHOD/seed-N.json); measure some with retainer bench")
+    for file, cell in files.items():
+        _check(file, cell)
+    if len(named := sorted({cell["preset"] for cell in files.values()})) > 1:
+        raise InputError(f"{folder} mixes cells of {' and '.join(named)}, which no table can compare; keep them apart")
+    read = Folder(folder, files)
+    _check_alike(read)
+    return read
+
+
+def _check(file: Path, cell: Any) -> None:
+    """Refuse what is JSON but no cell, before a table is made of it."""
+    fine = isinstance(cell, dict) and _has(cell, _CELL) and cell["tasks"] and _has(cell["average"], _SCORES)
+    if not fine or not all(isinstance(task, dict) and _has(task, _TASK) and _scored(task) for task in cell["tasks"]):
+        raise InputError(f"{file} is no cell of a bench; remove it, and it is measured again")
+
+
+_SCORES = {"micro": float, "macro": float}
+
+
+def _scored(task: Mapping[str, Any]) -> bool:
+    return all(isinstance(score, dict) and _has(score, {"f1": float}) for score in task["per_type"].values())
+
+
+def _has(table: Mapping[str, Any], wanted: Mapping[str, type]) -> bool:
+    return all(isinstance(table.get(name), (int, kind) if kind is float else kind) for name, kind in wanted.items())
+
+
+def _check_alike(folder: Folder) -> None:
+    """Refuse a setting whose cells have other tasks than each other, and a seed that is there twice."""
+    if len(folder.places) < len(folder.files):
+        twice = next(file for file in folder.files if file not in set(folder.places.values()))
+        raise InputError(f"{twice} is there a second time under another name; remove one of the two")
+    for setting, found in folder.settings.items():
+        plans = {tuple(tuple(task["types"]) for task in cell["tasks"]) for row in found for cell in row.cells}
+        if len(plans) > 1:
+            raise InputError(f"the cells of {setting} in {folder.path} have different tasks; keep them apart")
+
+
+def read_data(data: Path) -> Parts:
+    """Read the corpus the cells were measured on."""
+    if not data.is_dir():
+        raise InputError(f"{data} is no folder; --data takes a folder with train, dev and test files")
+    return read_parts(data)
