@@ -489,3 +489,18 @@ class TestPapers:
         (row,) = csv.DictReader(io.StringIO(table(read_folder(tmp_path)), newline=""))
         assert json.loads(row["types"]) == [name] and f"f1 {name}" in row and row["peak_bytes"] == str(2**31)
         assert "2.00 GiB" in page_of(tmp_path)
+
+
+def test_the_commands_would_measure_these_cells():
+    from retainer.commands.report import _commands
+
+    cells = [
+        {"method": method, "variant": variant, "seed": seed, "setting": "FG-1-PG-1"}
+        for method, variant, seeds in (("rdp", "", 2), ("joint", "", 2), ("rdp", "recipe paper, lr=1e-05, large", 1))
+        for seed in range(1, seeds + 1)
+    ]
+    assert _commands("p", cells) == [
+        "retainer bench p --data DATA --out OUT --setting FG-1-PG-1 --methods rdp,joint --seeds 1,2",
+        "retainer bench p --data DATA --out OUT --setting FG-1-PG-1 --methods rdp --seeds 1 --recipe paper "
+        "--set.lr 1e-05 --encoder large",
+    ]

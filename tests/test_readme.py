@@ -1,5 +1,6 @@
 """The README's commands do what the README says, and the demo shows what it claims."""
 
+import dataclasses
 import json
 import re
 import shlex
@@ -69,3 +70,25 @@ def test_python_example_is_valid(tmp_path, monkeypatch):
     assert code
     for block in code:
         compile(block, "README.md", "exec")
+
+
+def test_methods_and_their_fields_are_told():
+    """The help of learn names every method it takes, and docs/methods.md all fields with their defaults."""
+    from retainer.commands.learn import learn
+    from retainer.methods import METHODS
+    from retainer.quirks import NONE
+
+    told = learn.__doc__.split(":param method:")[1].split(":param")[0]
+    names = [name for name, one in METHODS.items() if one.quirks == NONE]
+    assert sorted(
+        re.findall(r"[\w-]+", told.split("types:")[1].split("(docs")[0].replace("or rdp without a part of it", ""))
+    ) == sorted(names)
+    page, checked = (ROOT / "docs" / "methods.md").read_text(), []
+    for name, fields in re.findall(
+        r"^\| `([\w-]+)` \| [^|]+ \| ((?:`\w+` [\w.]+(?:, )?)+) \|$", page, flags=re.MULTILINE
+    ):
+        known = {field.name: getattr(METHODS[name], field.name) for field in dataclasses.fields(METHODS[name])}
+        written = dict(re.findall(r"`(\w+)` ([\w.]+)", fields))
+        assert written == {key: value if isinstance(value, str) else f"{value:g}" for key, value in known.items()}, name
+        checked.append(name)
+    assert {"cfner", "cpfd", "frozen", "rdp", "tbcl"} <= set(checked)

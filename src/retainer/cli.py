@@ -52,7 +52,7 @@ def _guarded(verb: str, arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except KeyboardInterrupt:
-        return _complain("interrupted; a learn goes on at its last kept epoch when called again", INTERRUPTED)
+        return _complain("interrupted; call the same again, and it goes on with what was kept", INTERRUPTED)
     except Exception as error:
         if os.environ.get("RETAINER_DEBUG"):
             traceback.print_exc()

@@ -34,7 +34,7 @@ class Descent:
         _freeze(student, recipe, lesson)
         half = recipe.precision == "auto" and has_bfloat16(device)
         self.arithmetic = Half(student) if half else Full(student)
-        self.optimizer = _optimizer(student, recipe)
+        self.optimizer = _optimizer(student, recipe, recipe.head_factor * lesson.method.head_speed)
         self.steps = slice_.steps(recipe.batch)
         self.rates = _rates(recipe, self.steps, self.optimizer, lesson.base).to(device)
         self.rate = self.rates[0].clone()
@@ -127,10 +127,10 @@ def _rates(recipe: Recipe, steps: int, optimizer: torch.optim.Optimizer, base: b
     return rates.unsqueeze(1) * torch.tensor([group["factor"] for group in optimizer.param_groups])
 
 
-def _optimizer(student: Tagger, recipe: Recipe) -> torch.optim.Optimizer:
+def _optimizer(student: Tagger, recipe: Recipe, head_factor: float) -> torch.optim.Optimizer:
     """Return the optimizer; each group knows by ``factor`` how much faster than the encoder it learns."""
     groups: list[dict[str, Any]] = []
-    for module, factor in ((student.body, 1.0), (student.head, recipe.head_factor)):
+    for module, factor in ((student.body, 1.0), (student.head, head_factor)):
         parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
         matrices, vectors = [p for p in parameters if p.ndim > 1], [p for p in parameters if p.ndim <= 1]
         spared = 0.0 if recipe.optimizer == "adamw" else recipe.weight_decay

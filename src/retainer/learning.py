@@ -90,7 +90,10 @@ def _reviewed(job: _Job, folder: Path | None, checkpoint: Checkpoint | None, wat
         learned = _train(job, folder, checkpoint, watch, review)
     else:
         if before.types:
-            watch.note("the model keeps no language model of its old types, so there is nothing to review")
+            watch.note(
+                "the model keeps no language model of its old types, so there is nothing to review; versions learned "
+                "with this method, the first one too, keep one"
+            )
         learned = _train(job, folder, checkpoint, watch)
     return remember(Version(learned.tagger, learned.lineage, before.generators), job.train, job.new, job.seed)
 

@@ -94,7 +94,7 @@ def _cells(
     for name in changes:
         if name not in RECIPE_FIELDS.union(*known.values()):
             close = nearest(name, RECIPE_FIELDS.union(*known.values()))
-            raise InputError(f"neither the recipe nor a method has a field {name!r}{close}")
+            raise InputError(f"neither the recipe nor {' or '.join(ways)} has a field {name!r}{close}")
     of_recipe = {name: value for name, value in changes.items() if name in RECIPE_FIELDS}
     cells = []
     for one in (chosen.setting(name) for name in settings or chosen.settings):

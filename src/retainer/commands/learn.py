@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from retainer.version import Version
 
 
+POOR = 20.0
+"""The dev F1 below which a version has hardly learned its new types, and its user is told."""
+
+
 def learn(
     data: str,
     /,
@@ -37,13 +41,15 @@ def learn(
     """Teach a model new entity types from data in which only they are annotated, and keep what it knew.
 
     The new version is a plain Hugging Face folder. A run that was killed goes on at its last kept epoch when the same
-    command is given again (its state lies in OUT.partial meanwhile).
+    command is given again; epochs are kept once a minute (in OUT.partial).
 
     :param data: annotated file (CoNLL columns or JSON lines; the format is told from the content)
     :param from_: the model to teach: builtin, a folder, or a hub name; a bare encoder learns its first types
     :param out: folder for the new version; must not exist
     :param types: which types of DATA to learn; the others count as O (default: all)
-    :param method: how to keep the old types: rdp, rdp_paper, extend_ner, self_training, finetune or joint
+    :param method: how to keep the old types: rdp, rdp_paper, tbcl, cfner, cpfd, extend_ner, self_training,
+        learn_and_review, lucir, podnet, frozen, finetune, joint, or rdp without a part of it: rdp-no-cd, rdp-no-se,
+        rdp-no-ppl, rdp-no-pl (docs/methods.md)
     :param set: any field of the method or the recipe, such as --set.temperature 0.5 --set.lr 5e-5
     :param dev: annotated file to choose the epoch on (default: a tenth of DATA is set aside)
     :param recipe: retainer (AdamW) or paper (SGD, as published)
@@ -83,7 +89,8 @@ def configure(recipe: str, method: str, changes: dict[str, Any]) -> tuple[Recipe
     for name in changes:
         if name not in RECIPE_FIELDS | of_method:
             close = nearest(name, RECIPE_FIELDS | of_method)
-            raise InputError(f"neither method {method} nor the recipe has a field {name!r}{close}")
+            fields_of = f"method {method} has {', '.join(sorted(of_method)) or 'none'}"
+            raise InputError(f"neither method {method} nor the recipe has a field {name!r}{close}; {fields_of}")
     changed = {name: value for name, value in changes.items() if name in RECIPE_FIELDS}
     fields = {name: value for name, value in changes.items() if name in of_method}
     return find_recipe(recipe).changed(changed), find_method(method, fields)
@@ -105,4 +112,12 @@ def _summary(version: Version, out: str, seconds: float) -> str:
         lines.insert(3, "dev F1    not measured: too little data to set some aside, so the last epoch was kept")
     else:
         lines.insert(3, f"dev F1    {record.scores['dev']:.2f} on {measured}")
+    if record.scores["dev"] is not None and record.scores["dev"] < POOR:
+        lines.append(
+            f"poor      hardly anything new is found yet; more epochs than {made}, more data or another method"
+        )
+    if version.generators:
+        lines.append(
+            "kept      a language model of these sentences, their words in it (generators/), for later reviews"
+        )
     return "\n".join([*lines, "", f"Try it:   retainer predict {Path(out)} 'some text'"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,9 +110,38 @@ def _facts(found: Folder, command: str) -> dict[str, str]:
         "recipe": _recipe(usual.get("recipe", {})),
         "page made by": f"retainer {__version__}",
         "bootstrap": "1,000 test sets drawn, seed 0",
-        "command": f"retainer bench {found.preset} --data DATA --out OUT\n{command}",
+        "command": "\n".join([*_commands(found.preset, found.cells), command]),
     }
     return {name: value for name, value in facts.items() if value}
+
+
+def _commands(preset: str, cells: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Write the calls that would measure these cells: one for all methods with the same numbers and seeds."""
+    calls: dict[tuple[str, tuple[int, ...], tuple[str, ...]], list[str]] = {}
+    rows: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for cell in cells:
+        rows.setdefault((cell["method"], cell.get("variant", "")), []).append(cell)
+    for (method, variant), own in rows.items():
+        seeds = tuple(sorted({int(cell["seed"]) for cell in own}))
+        settings = tuple(dict.fromkeys(str(cell["setting"]) for cell in own))
+        calls.setdefault((variant, seeds, settings), []).append(method)
+    return [
+        f"retainer bench {preset} --data DATA --out OUT --setting {','.join(settings)} --methods {','.join(methods)} "
+        f"--seeds {','.join(map(str, seeds))}{_options(variant)}"
+        for (variant, seeds, settings), methods in calls.items()
+    ]
+
+
+def _options(variant: str) -> str:
+    """Write what is not the default about some cells as options of the bench."""
+    return "".join(f" {_option(part)}" for part in variant.split(", ") if part)
+
+
+def _option(part: str) -> str:
+    if "=" in part:
+        name, value = part.split("=", 1)
+        return f"--set.{name} {value}"
+    return f"--recipe {part.removeprefix('recipe ')}" if part.startswith("recipe ") else f"--encoder {part}"
 
 
 def _encoder(name: str) -> str:

@@ -102,6 +102,11 @@ class Method:
             if field.name.endswith("temperature") and value == 0:
                 raise InputError(f"field {field.name} must be above 0")
 
+    @property
+    def head_speed(self) -> float:
+        """How many times faster than the recipe says the head learns with this method."""
+        return 1.0
+
     def begin(self, slice_: Tokens, teacher: Outputs) -> Any:
         """Look at the whole slice once per task, and return what ``targets`` should remember."""
         return None

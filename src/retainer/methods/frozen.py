@@ -20,11 +20,19 @@ class Frozen(Method):
 
     Encoder and old rows stand still from the second task on, so an old entity is lost only where a new type outbids it.
     The source warms the encoder up for three epochs on the first task and trains the head alone for the rest of it;
-    here the first task is the same for all methods. Its rates (encoder 1e-5, head 1e-3) belong to the recipe, whose
-    head has 1e-3 too.
+    here the first task is the same for all methods. New rows begin below all old scores and have nothing but their own
+    steps to get above them, so they learn ``speed`` times faster than the recipe's head does.
     """
 
     trainable: ClassVar[Literal["all", "new rows"]] = "new rows"
+
+    speed: float = 10.0
+    """How many times faster the new rows learn than the recipe says."""
+
+    @property
+    def head_speed(self) -> float:
+        """What the loop multiplies the head's learning rate by."""
+        return self.speed
 
     def losses(self, student: Outputs, teacher: Outputs, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
         """Return the cross-entropy."""

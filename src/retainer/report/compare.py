@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -151,7 +151,7 @@ def family(method: str) -> str:
 
 @dataclass(frozen=True)
 class Gain:
-    """The row papers call Imp.: how far the chosen method is above the best rival of a setting."""
+    """The row papers call Imp.: how far the chosen method is above the best rival of a setting, on seeds both have."""
 
     rival: Row
     micro: float
@@ -169,5 +169,12 @@ def gain_of(found: Sequence[Row], chosen: Row | None, tests: Mapping[str, Test])
     if not fair:
         return None
     best = max(fair, key=lambda row: row.mean("macro"))
-    micro, macro = (chosen.mean(name) - best.mean(name) for name in ("micro", "macro"))
+    seeds = chosen.by_seed.keys() & best.by_seed.keys()  # as the test beside it, which is seed by seed
+    micro, macro = (_over(chosen, name, seeds) - _over(best, name, seeds) for name in ("micro", "macro"))
     return Gain(best, micro, macro, tests.get(best.name))
+
+
+def _over(row: Row, name: str, seeds: Set[int]) -> float:
+    """Return the mean of a row over some seeds, or over all its own where there are none."""
+    cells = [cell for seed, cell in row.by_seed.items() if seed in seeds or not seeds]
+    return statistics.fmean(cell["average"][name] for cell in cells)
