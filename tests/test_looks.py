@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import pytest
 import torch
+from transformers import AutoTokenizer, DebertaV2Config, DebertaV2Model
 
 from retainer.attention import showing
 from retainer.corpora.generated import generate
 from retainer.descent import Descent, _moved
 from retainer.encode import Encoder
+from retainer.errors import InputError
 from retainer.learning import learn
 from retainer.lesson import prepare
 from retainer.methods import METHODS, TBCL
@@ -111,6 +113,20 @@ class TestMaps:
         assert version.tagger.network.config._attn_implementation == usual
         assert first.tagger.network.config._attn_implementation == usual
         assert "retainer_maps" not in (tmp_path / "v" / "config.json").read_text()
+
+    def test_an_encoder_that_shows_none_is_refused(self, encoder, artist, city, tmp_path):
+        """DeBERTa has attention of its own, and its maps come after dropout; all else works with it."""
+        tokenizer = AutoTokenizer.from_pretrained(encoder)
+        sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+        DebertaV2Model(DebertaV2Config(vocab_size=len(tokenizer), **sizes)).save_pretrained(tmp_path / "deberta")
+        tokenizer.save_pretrained(tmp_path / "deberta")
+        once = Recipe(epochs=1, holdout=0)
+        base = learn(artist, tmp_path / "deberta", recipe=once, device="cpu")
+        with pytest.raises(InputError, match="does not show; use another method"):
+            learn(city, base, method="cpfd", recipe=once, device="cpu", out=tmp_path / "v")
+        assert not (tmp_path / "v").exists()
+        for name in ("rdp", "podnet", "tbcl"):
+            assert "city" in learn(city, base, method=name, recipe=once, device="cpu").types
 
 
 class TestLayers:

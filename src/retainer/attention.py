@@ -15,7 +15,7 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
 from retainer.errors import InputError
-from retainer.model import Tagger
+from retainer.model import Tagger, quiet
 
 NAME = "retainer_maps"
 
@@ -46,16 +46,18 @@ def showing(taggers: Sequence[Tagger | None]) -> Iterator[None]:
     usual = [network.config._attn_implementation for network in networks]
     try:
         for network in networks:
-            _switch(network, NAME)
+            _switch(network)
         yield
     finally:
         for network, name in zip(networks, usual, strict=True):
-            _switch(network, name)
+            with quiet():
+                network.set_attn_implementation(name)
 
 
-def _switch(network: Any, name: str) -> None:
-    try:
-        network.set_attn_implementation(name)
-    except ValueError as error:
+def _switch(network: Any) -> None:
+    """Put our attention in; transformers only warns where an encoder keeps its own, whose maps come after dropout."""
+    with quiet():
+        network.set_attn_implementation(NAME)
+    if network.config._attn_implementation != NAME:
         kind = type(network).__name__
-        raise InputError(f"this method compares attention maps, which {kind} does not show ({error})") from None
+        raise InputError(f"this method compares attention maps, which {kind} does not show; use another method")

@@ -108,7 +108,7 @@ class Tagger(nn.Module):
         network.num_labels = network.config.num_labels = len(self.labels.names)
         network.config.id2label = dict(enumerate(self.labels.names))
         network.config.label2id = {name: i for i, name in enumerate(self.labels.names)}
-        with _quiet():
+        with quiet():
             network.save_pretrained(folder)
             self.encoder.tokenizer.save_pretrained(folder)
         setattr(network, self.head_name, nn.Identity())
@@ -125,7 +125,7 @@ def load_tagger(spec: str, *, head: Kind = "linear", need_head: bool = False) ->
     place = builtin_folder() if spec == "builtin" else Path(spec)
     source = str(place) if spec == "builtin" or place.is_dir() else spec
     _require_possible(place, spec)
-    with _quiet(), _explained(spec, place):
+    with quiet(), _explained(spec, place):
         config = AutoConfig.from_pretrained(source)
         bare = not any(str(name).endswith("ForTokenClassification") for name in config.architectures or [])
         if bare and need_head:
@@ -258,8 +258,8 @@ def _why_not(spec: str, place: Path, error: Exception) -> str:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence what transformers prints about a head it does not know: we add that head on purpose."""
+def quiet() -> Iterator[None]:
+    """Silence what transformers prints about things we do on purpose, such as adding a head it does not know."""
     from transformers.utils import logging as their_logging
 
     level, bars = their_logging.get_verbosity(), their_logging.is_progress_bar_enabled()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -98,9 +98,9 @@ def run(
     way = find_method(method) if isinstance(method, str) else method
     for number in range(done + 1, len(plan) + 1):
         if number == 1 and first is not None:
-            version = first.version
             if way.reviews:
-                version = remember(version, plan.task(1).train, plan.task(1).new, seed)
+                first = replace(first, version=remember(first.version, plan.task(1).train, plan.task(1).new, seed))
+            version = first.version
             yield first
             continue
         task = plan.joint(number) if way.joint else plan.task(number)
