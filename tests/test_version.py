@@ -46,7 +46,7 @@ def places(entities):
 @pytest.fixture(scope="module", params=["linear", "cosine"])
 def grown(request, encoder, artist, city):
     """A version after two tasks, trained long enough to find things."""
-    recipe = Recipe(epochs=12, base_lr=3e-3, lr=2e-3, head=request.param)
+    recipe = Recipe(epochs=12, base_lr=1e-3, lr=1e-3, head=request.param)
     return learn(city, learn(artist, encoder, recipe=recipe, device="cpu"), recipe=recipe, device="cpu")
 
 
