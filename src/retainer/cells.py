@@ -77,7 +77,10 @@ class Cell:
         """Return the hash of everything that determines the result."""
         weights = weights_of(self.encoder)
         kind = {"class": type(self.method).__name__, "quirks": asdict(self.method.quirks)}
-        return digest({**self.configuration, "kind": kind, "weights": weights, "plan": plan.outline, "seed": self.seed})
+        facts = {**self.configuration, "kind": kind, "weights": weights, "plan": plan.outline, "seed": self.seed}
+        if self.method.joint:  # every task starts at the encoder, so there are no old rows
+            facts["recipe"] = facts["recipe"] | {"freeze_old_rows": False}
+        return digest(facts)
 
     def base_key(self, plan: Plan) -> str:
         """Return the hash of everything that determines the first version, which all methods share."""

@@ -44,8 +44,8 @@ class Recipe:
     """Largest norm of the gradient; 0 is no limit."""
     head: Literal["linear", "cosine"] = "linear"
     """The kind of head a bare encoder gets."""
-    freeze_old_rows: bool = False
-    """Keep the head's rows of O and the old types as they were."""
+    freeze_old_rows: bool = True
+    """Keep the head's rows of O and the old types as they were; the encoder and the new rows learn."""
     freeze_embeddings: bool = False
     """Keep the encoder's embedding table as it was: a third less work per step for a small encoder."""
     select: Literal["new", "all", "last"] = "new"
@@ -111,7 +111,6 @@ RECIPES = {
         decay="constant",
         base_drop_after=5,
         clip=0.0,
-        freeze_old_rows=True,
         patience=0,
     ),
 }
