@@ -14,6 +14,7 @@ import pytest
 from retainer.bench import Bench, run_bench
 from retainer.cells import Cell, finished, save
 from retainer.cells import gold_spans as kept_gold
+from retainer.cells import measured as kept_cells
 from retainer.cli import main
 from retainer.commands.board import Board, board
 from retainer.corpora import read_parts, write
@@ -24,7 +25,9 @@ from retainer.methods import METHODS, RDP
 from retainer.metrics import gold_spans, score
 from retainer.preset import Setting, preset, presets
 from retainer.recipe import RECIPES, Recipe
-from retainer.report.summary import LEGEND, Row, lines, markdown, rows, sheets, tables
+from retainer.report.ranking import COLUMNS, rankings
+from retainer.report.rows import Row
+from retainer.report.sheets import LEGEND, SHOWN, markdown, sheets, tables
 from retainer.sequence import run
 from retainer.spans import Span
 from retainer.tasks import hide, plan
@@ -356,43 +359,68 @@ def fake(method, seed, macro, setting="FG-1-PG-1", variant=""):
     }
 
 
+def table(cells, published=None):
+    """The lines of the bench's own table of one setting."""
+    return sheets(rankings(cells, published or {}))[0].lines
+
+
 class TestTable:
     CELLS = [fake("rdp", 1, 70.0), fake("rdp", 2, 74.0), fake("joint", 1, 82.0), fake("rdp", 1, 60.0, "FG-2-PG-1")]
 
     def test_means_and_distances(self):
-        found = rows(self.CELLS)
-        assert list(found) == ["FG-1-PG-1", "FG-2-PG-1"]
-        joint, rdp = lines(found["FG-1-PG-1"], {"rdp": (82.55, 80.64)})
-        assert joint[:5] == ("joint", "1", "83.00", "82.00", "+0.00")
-        assert rdp == (
+        found = rankings(self.CELLS, {"FG-1-PG-1": {"rdp": (82.55, 80.64)}})
+        assert [ranking.setting for ranking in found] == ["FG-1-PG-1", "FG-2-PG-1"]
+        joint, rdp = sheets(found)[0].lines
+        assert joint[:5] == ["joint", "1", "83.00", "82.00", "+0.00"]
+        assert rdp == [
             "rdp", "2", "73.00 ± 2.83", "72.00 ± 2.83", "-10.00", "62.00", "77.00", "4.00", "80.00 / 60.00", "",
             "82.55 / 80.64",
-        )  # fmt: skip
+        ]  # fmt: skip
 
     def test_without_joint_there_is_no_distance(self):
-        assert lines(rows(self.CELLS)["FG-2-PG-1"], {})[0][4] == ""
+        assert table([cell for cell in self.CELLS if cell["setting"] == "FG-2-PG-1"])[0][4] == ""
 
     def test_markdown_and_terminal_say_the_same(self):
-        text = markdown(self.CELLS, {})
+        ranked = rankings(self.CELLS, {})
+        text = markdown(ranked)
         assert text.count("## FG-") == 4 and "| rdp | 2 | 73.00 ± 2.83 |" in text and LEGEND in text
-        assert [table.row_count for table in tables(self.CELLS, {})] == [2, 2, 1, 1]
+        assert [table.row_count for table in tables(ranked)] == [2, 2, 1, 1]
 
     def test_task_by_task(self):
-        _, sheet = sheets(self.CELLS[:2], {})
+        _, sheet = sheets(rankings(self.CELLS[:2], {}))
         assert sheet.columns == ("method", "a", "b + c")
         assert sheet.lines == [["rdp", "90.00", "62.00 / 77.00"]]
 
     def test_other_numbers_are_other_rows(self):
-        found = rows([fake("joint", 1, 82.0), fake("rdp", 1, 70.0), fake("rdp", 1, 71.0, variant="recipe paper")])
-        table = lines(found["FG-1-PG-1"], {"rdp": (82.55, 80.64)})
-        assert [(line[0], line[4], line[-1]) for line in table[1:]] == [
+        kinds = [fake("joint", 1, 82.0), fake("rdp", 1, 70.0), fake("rdp", 1, 71.0, variant="recipe paper")]
+        lines = table(kinds, {"FG-1-PG-1": {"rdp": (82.55, 80.64)}})
+        assert [(line[0], line[4], line[-1]) for line in lines[1:]] == [
             ("rdp (recipe paper)", "-11.00", "82.55 / 80.64"),
             ("rdp", "-12.00", "82.55 / 80.64"),
         ]
 
     def test_joint_of_the_same_kind_goes_first(self):
         kinds = [fake("joint", 1, 82.0), fake("joint", 1, 80.0, variant="lr=1"), fake("rdp", 1, 70.0, variant="lr=1")]
-        assert [line[4] for line in lines(rows(kinds)["FG-1-PG-1"], {})] == ["+0.00", "+0.00", "-10.00"]
+        assert [line[4] for line in table(kinds)] == ["+0.00", "+0.00", "-10.00"]
+
+    def test_the_report_has_the_same_columns_and_two_more(self):
+        """One computation stands behind both, down to the text; the terminal's minus is another character."""
+        (ranking, _) = rankings(self.CELLS, {"FG-1-PG-1": {"rdp": (82.55, 80.64)}})
+        assert set(COLUMNS) - set(SHOWN) == {"last", "backward"}
+        for row, line in zip(ranking.rows, sheets([ranking])[0].lines, strict=True):
+            fields = ranking.fields(row, COLUMNS)
+            assert line == [row.name, *(fields[name].replace("\u2212", "-") for name in SHOWN)]
+
+    def test_the_table_in_the_repository_is_what_its_cells_give(self):
+        folder = Path(__file__).parents[1] / "results" / "bench" / "conll2003"
+        assert (folder / "table.md").read_text() == markdown(
+            rankings(kept_cells(folder), preset("conll2003").published)
+        )
+
+    def test_the_guide_explains_every_column(self):
+        guide = (Path(__file__).parents[1] / "docs" / "bench.md").read_text()
+        rows = [line.split(" | ")[0].removeprefix("| ") for line in guide.splitlines() if line.startswith("| ")]
+        assert set(SHOWN) - {"seeds"} <= {name for row in rows for name in row.split(", ")}
 
     def test_nothing_judged(self):
         cell = {**fake("finetune", 1, 50.0)}

@@ -25,9 +25,9 @@ from retainer.report.cases import study
 from retainer.report.compare import FEW, NO_GOLD, NO_SPANS, OTHER, Judge, family
 from retainer.report.folder import read_data, read_folder, types_of
 from retainer.report.means import lines, lowest, mean_run
+from retainer.report.numbers import probability, signed, spread
 from retainer.report.papers import latex, markdown, table, tex
-from retainer.report.standing import mean_gain, probability, signed, standings
-from retainer.report.summary import spread
+from retainer.report.standing import mean_gain, standings
 from retainer.significance import bootstrap, counts, f1, holm, paired_t
 from retainer.spans import Sentence, Span
 
@@ -220,7 +220,7 @@ class TestNumbers:
 
     def test_means_over_seeds(self, made):
         found = read_folder(made)
-        rows = found.settings["FG-1-PG-1"]
+        rows = found.rankings[0].rows
         row = next(row for row in rows if row.name == "rdp")
         run = mean_run(row)
         for task in range(3):

@@ -103,7 +103,7 @@ def _facts(found: Folder, command: str) -> dict[str, str]:
     usual = next((cell for cell in cells if not cell.get("variant")), cells[0])
     facts = {
         "preset": found.preset,
-        "cells": f"{len(cells)} in {len(found.settings)} setting{'' if len(found.settings) == 1 else 's'}",
+        "cells": f"{len(cells)} in {len(found.rankings)} setting{'' if len(found.rankings) == 1 else 's'}",
         "seeds": ", ".join(map(str, seeds)),
         "encoder": ", ".join(encoders),
         "measured with": "\n".join(f"{name} {', '.join(sorted(known))}" for name, known in versions.items()),

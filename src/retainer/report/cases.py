@@ -9,8 +9,8 @@ from retainer.cells import found_spans
 from retainer.corpora import Corpus
 from retainer.report.examples import Outcome, Piece, gold, outcome
 from retainer.report.folder import Folder, types_of
+from retainer.report.rows import Row
 from retainer.report.standing import Standing
-from retainer.report.summary import Row
 from retainer.spans import Span
 
 WANTED = ("extend_ner", "cfner", "finetune")

@@ -12,7 +12,7 @@ import numpy as np
 from retainer.cells import found_spans
 from retainer.methods import METHODS
 from retainer.report.folder import Folder
-from retainer.report.summary import Row
+from retainer.report.rows import Row
 from retainer.significance import Bootstrap, Weights, compared, counts, drawn, f1, holm, paired_t, scores
 from retainer.spans import Span
 

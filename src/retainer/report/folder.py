@@ -12,7 +12,8 @@ from retainer.cells import gold_spans, measured_files
 from retainer.corpora import Corpus, read_parts
 from retainer.errors import InputError
 from retainer.preset import preset, presets
-from retainer.report.summary import Cell, Published, Row, row_name, rows
+from retainer.report.ranking import Ranking, rankings
+from retainer.report.rows import Cell, Row, row_name
 from retainer.spans import Span
 
 _CELL = {"preset": str, "setting": str, "method": str, "seed": int, "tasks": list, "average": dict, "forgetting": dict}
@@ -38,15 +39,10 @@ class Folder:
         """All cells."""
         return list(self.files.values())
 
-    @property
-    def published(self) -> Published:
-        """What papers print, where the preset is one of ours."""
-        return preset(self.preset).published if self.preset in presets() else {}
-
     @cached_property
-    def settings(self) -> dict[str, list[Row]]:
-        """The rows of every setting, the best macro F1 first."""
-        return rows(self.cells)
+    def rankings(self) -> list[Ranking]:
+        """The methods of every setting ranked; papers' scores beside them where the preset is one of ours."""
+        return rankings(self.cells, preset(self.preset).published if self.preset in presets() else {})
 
     @cached_property
     def places(self) -> dict[tuple[str, str, int], Path]:
@@ -117,10 +113,10 @@ def _check_alike(folder: Folder) -> None:
     if len(folder.places) < len(folder.files):
         twice = next(file for file in folder.files if file not in set(folder.places.values()))
         raise InputError(f"{twice} is there a second time under another name; remove one of the two")
-    for setting, found in folder.settings.items():
-        plans = {tuple(tuple(task["types"]) for task in cell["tasks"]) for row in found for cell in row.cells}
+    for ranking in folder.rankings:
+        plans = {tuple(tuple(task["types"]) for task in cell["tasks"]) for row in ranking.rows for cell in row.cells}
         if len(plans) > 1:
-            raise InputError(f"the cells of {setting} in {folder.path} have different tasks; keep them apart")
+            raise InputError(f"the cells of {ranking.setting} in {folder.path} have different tasks; keep them apart")
 
 
 def read_data(data: Path) -> Parts:

@@ -1,0 +1,105 @@
+"""A row of a bench's tables: one method in one setting, its numbers over all its seeds."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from retainer.report.runs import mean
+
+Cell = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method in a setting, over all its seeds."""
+
+    name: str
+    """The method, with what is not the default about it."""
+    cells: tuple[Cell, ...]
+
+    @property
+    def method(self) -> str:
+        """The method alone."""
+        return str(self.cells[0]["method"])
+
+    @property
+    def variant(self) -> str:
+        """What is not the default about it."""
+        return str(self.cells[0].get("variant", ""))
+
+    @property
+    def joint(self) -> bool:
+        """Whether it is the upper bound, which sees all data and is no rival."""
+        return self.method == "joint"
+
+    @property
+    def by_seed(self) -> dict[int, Cell]:
+        """Its cells by seed: what another row is compared with, seed by seed."""
+        return {int(cell["seed"]): cell for cell in self.cells}
+
+    def values(self, name: str) -> list[float]:
+        """Return an average over tasks, seed by seed."""
+        return [cell["average"][name] for cell in self.cells]
+
+    def mean(self, name: str) -> float:
+        """Return the mean of an average over tasks."""
+        return statistics.fmean(self.values(name))
+
+    def last(self, name: str) -> float | None:
+        """Return the mean of something measured after the last task."""
+        return mean(cell["tasks"][-1].get(name) for cell in self.cells)
+
+    def by_task(self, name: str) -> list[float | None]:
+        """Return the mean of something measured after each task."""
+        return [mean(task.get(name) for task in tasks) for tasks in zip(*self._tasks, strict=True)]
+
+    @property
+    def forgetting(self) -> float | None:
+        """The mean drop over types and seeds."""
+        return mean(drop for cell in self.cells for drop in cell["forgetting"].values())
+
+    @property
+    def backward(self) -> float | None:
+        """The mean backward transfer over types and seeds."""
+        return mean(gain for cell in self.cells for gain in cell.get("backward_transfer", {}).values())
+
+    @property
+    def dev(self) -> float | None:
+        """The mean macro F1 on the dev set over tasks and seeds."""
+        return mean(task["dev"]["macro"] for tasks in self._tasks for task in tasks if task.get("dev"))
+
+    def guesses(self, name: str) -> float | None:
+        """Return the mean precision or recall of the pseudo labels over tasks and seeds."""
+        return mean(task["guesses"][name] for tasks in self._tasks for task in tasks if task.get("guesses"))
+
+    @property
+    def seconds(self) -> float | None:
+        """The mean time of a cell."""
+        return mean(cell.get("seconds") for cell in self.cells)
+
+    @property
+    def peak(self) -> float | None:
+        """The most memory of the device a cell took, in bytes, where that was measured."""
+        return max((cell["peak_bytes"] for cell in self.cells if cell.get("peak_bytes")), default=None)
+
+    @property
+    def _tasks(self) -> list[list[Cell]]:
+        return [cell["tasks"] for cell in self.cells]
+
+
+def row_name(cell: Cell) -> str:
+    """Name the row a cell belongs to."""
+    variant = cell.get("variant")
+    return f"{cell['method']} ({variant})" if variant else str(cell["method"])
+
+
+def rows(cells: Iterable[Cell]) -> dict[str, list[Row]]:
+    """Group cells by setting and by method, the best macro F1 first."""
+    grouped: dict[str, dict[str, list[Cell]]] = {}
+    for cell in cells:
+        grouped.setdefault(cell["setting"], {}).setdefault(row_name(cell), []).append(cell)
+    made = {setting: [Row(name, tuple(found)) for name, found in one.items()] for setting, one in grouped.items()}
+    return {setting: sorted(found, key=lambda row: -row.mean("macro")) for setting, found in made.items()}
