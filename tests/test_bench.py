@@ -14,7 +14,6 @@ import pytest
 from retainer.bench import Bench, run_bench
 from retainer.cells import Cell, finished, save
 from retainer.cells import gold_spans as kept_gold
-from retainer.cells import measured as kept_cells
 from retainer.cli import main
 from retainer.commands.board import Board, board
 from retainer.corpora import read_parts, write
@@ -25,8 +24,9 @@ from retainer.methods import METHODS, RDP
 from retainer.metrics import gold_spans, score
 from retainer.preset import Setting, preset, presets
 from retainer.recipe import RECIPES, Recipe
+from retainer.report.folder import read_cells
 from retainer.report.ranking import COLUMNS, rankings
-from retainer.report.rows import Row
+from retainer.report.rows import Row, told_apart
 from retainer.report.sheets import LEGEND, SHOWN, markdown, sheets, tables
 from retainer.sequence import run
 from retainer.spans import Span
@@ -413,14 +413,37 @@ class TestTable:
 
     def test_the_table_in_the_repository_is_what_its_cells_give(self):
         folder = Path(__file__).parents[1] / "results" / "bench" / "conll2003"
-        assert (folder / "table.md").read_text() == markdown(
-            rankings(kept_cells(folder), preset("conll2003").published)
-        )
+        assert (folder / "table.md").read_text() == markdown(read_cells(folder).rankings)
 
     def test_the_guide_explains_every_column(self):
         guide = (Path(__file__).parents[1] / "docs" / "bench.md").read_text()
         rows = [line.split(" | ")[0].removeprefix("| ") for line in guide.splitlines() if line.startswith("| ")]
         assert set(SHOWN) - {"seeds"} <= {name for row in rows for name in row.split(", ")}
+
+    @pytest.mark.parametrize(
+        ("encoders", "labels"),
+        [
+            (("/home/me/old/tiny", "/home/me/new/tiny"), ("old/tiny", "new/tiny")),
+            (("one/bert", "two/bert"), ("one/bert", "two/bert")),
+            (("/a/x/tiny", "/b/x/tiny"), ("a/x/tiny", "b/x/tiny")),
+            (("tiny", "/a/tiny"), ("tiny", "a/tiny")),
+            (("a/tiny", "a/tiny/"), ("a/tiny", "a/tiny/")),
+            (("/a/tiny", "/a/small"), ("tiny", "small")),
+        ],
+    )
+    def test_encoders_of_one_name_are_told_apart(self, encoders, labels):
+        """Otherwise they fall into one row, as if they were two seeds; joint is that of the same encoder too."""
+        cells = [
+            {**fake(method, 1, macro + more, variant=f"lr=1, {Path(encoder).name}"), "encoder": encoder}
+            for encoder, more in zip(encoders, (0.0, 5.0), strict=True)
+            for method, macro in (("joint", 80.0), ("rdp", 70.0))
+        ]
+        found = {line[0]: (line[1], line[3], line[4]) for line in table(told_apart(cells))}
+        assert found == {
+            f"{method} (lr=1, {label})": ("1", f"{macro:.2f}", f"{macro - joint:+.2f}")
+            for label, joint in zip(labels, (80.0, 85.0), strict=True)
+            for method, macro in (("joint", joint), ("rdp", joint - 10))
+        }
 
     def test_nothing_judged(self):
         cell = {**fake("finetune", 1, 50.0)}
@@ -508,6 +531,12 @@ class TestTheVerb:
         assert main([*call, "--encoder", str(encoder), "--device", "cpu", "--set.lr", "5e-4"]) == 0
         assert f"lr=0.0005, {encoder.name}" in (text := table.read_text()), "another call joins the table"
         assert f"| rdp ({encoder.name}) | 1 |" in text
+        other = Path(shutil.copytree(encoder, tmp_path / "other" / encoder.name))
+        assert main([*call, "--encoder", str(other), "--device", "cpu"]) == 0
+        for folder in (encoder, other):
+            assert f"| rdp ({folder.parent.name}/{folder.name}) | 1 |" in table.read_text(), (
+                "another encoder, same name"
+            )
         capsys.readouterr()
         assert main([*call, "--encoder", str(encoder), "--device", "cpu", "--json"]) == 0
         assert [one["method"] for one in json.loads(capsys.readouterr().out)] == ["finetune", "rdp"]

@@ -57,8 +57,9 @@ def scored(gold, found, known, new):
     }
 
 
-def make_cell(folder, gold, setting, method, seed, groups=None, preset="p", **more):
-    """Write a cell of a method that finds each entity with its skill."""
+def make_cell(folder, gold, setting, place, seed, groups=None, preset="p", **more):
+    """Write a cell of a method that finds each entity with its skill, into a folder of its own name or another."""
+    method = more.pop("method", place)
     random = np.random.default_rng([seed, len(method), sum(map(ord, setting))])
     known, tasks, spans = [], [], []
     for new in groups or GROUPS[setting]:
@@ -73,7 +74,7 @@ def make_cell(folder, gold, setting, method, seed, groups=None, preset="p", **mo
         "tasks": tasks, "average": average, "forgetting": {"artist": 1.5}, "backward_transfer": {"artist": -2.5},
         "seconds": 6.0, "versions": {"retainer": "0"}, "recipe": {"epochs": 2}, "fields": {}, "key": "k", **more,
     }  # fmt: skip
-    file = folder / preset / setting / method / f"seed-{seed}.json"
+    file = folder / preset / setting / place / f"seed-{seed}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
     save(file, document, [pack(task) for task in spans])
     return file
@@ -435,6 +436,14 @@ class TestRefusals:
         (bench / "p/FG-1-PG-1/rdp/seed-4.json").unlink()
         shutil.copytree(bench / "p/FG-1-PG-1/rdp", bench / "p/FG-1-PG-1/rdp-copy")
         assert "a second time" in wrong(capsys, bench)
+
+    def test_encoders_of_one_name_are_two_rows(self, bench, test_set):
+        gold = [s.spans for s in test_set]
+        for place in ("old", "new"):
+            facts = {"method": "rdp", "variant": "tiny", "encoder": f"/home/me/{place}/tiny"}
+            make_cell(bench, gold, "FG-1-PG-1", f"rdp.{place}", 1, **facts)
+        html = page_of(bench)
+        assert "rdp (old/tiny)" in html and "rdp (new/tiny)" in html and "/home/me" not in html
 
     def test_calls(self, made, tmp_path, capsys):
         assert "did you mean 'extend_ner'" in wrong(capsys, made, "--against", "extend_nre")

@@ -123,13 +123,8 @@ def _read(file: Path) -> dict[str, Any]:
     return found
 
 
-def measured(folder: Path) -> list[dict[str, Any]]:
-    """Return all cells of a preset that lie in a folder, whichever call measured them."""
-    return list(measured_files(folder).values())
-
-
-def measured_files(folder: Path) -> dict[Path, dict[str, Any]]:
-    """Return the same by file, for those who want what lies beside a cell too."""
+def measured(folder: Path) -> dict[Path, dict[str, Any]]:
+    """Return all cells of a preset that lie in a folder, by file, whichever call measured them."""
     return {file: _read(file) for file in sorted(folder.glob("*/*/seed-*.json"))}
 
 

@@ -8,12 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from retainer.cells import gold_spans, measured_files
+from retainer.cells import gold_spans, measured
 from retainer.corpora import Corpus, read_parts
 from retainer.errors import InputError
 from retainer.preset import preset, presets
 from retainer.report.ranking import Ranking, rankings
-from retainer.report.rows import Cell, Row, row_name
+from retainer.report.rows import Cell, Row, row_name, told_apart
 from retainer.spans import Span
 
 _CELL = {"preset": str, "setting": str, "method": str, "seed": int, "tasks": list, "average": dict, "forgetting": dict}
@@ -77,15 +77,19 @@ def read_folder(path: Path) -> Folder:
     if len(inside) > 1:
         names = " and ".join(one.name for one in inside)
         raise InputError(f"{path} holds cells of {names}; name one of these folders")
-    folder = inside[0] if inside else path
-    files = measured_files(folder)
+    return read_cells(inside[0] if inside else path)
+
+
+def read_cells(folder: Path) -> Folder:
+    """Read the folder of one preset, and refuse cells that no table can compare."""
+    files = measured(folder)
     if not files:
-        raise InputError(f"{path} holds no cells (SETTING/METHOD/seed-N.json); measure some with retainer bench")
+        raise InputError(f"{folder} holds no cells (SETTING/METHOD/seed-N.json); measure some with retainer bench")
     for file, cell in files.items():
         _check(file, cell)
     if len(named := sorted({cell["preset"] for cell in files.values()})) > 1:
         raise InputError(f"{folder} mixes cells of {' and '.join(named)}, which no table can compare; keep them apart")
-    read = Folder(folder, files)
+    read = Folder(folder, dict(zip(files, told_apart(list(files.values())), strict=True)))
     _check_alike(read)
     return read
 

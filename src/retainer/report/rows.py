@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from retainer.report.runs import mean
@@ -94,6 +95,37 @@ def row_name(cell: Cell) -> str:
     """Name the row a cell belongs to."""
     variant = cell.get("variant")
     return f"{cell['method']} ({variant})" if variant else str(cell["method"])
+
+
+def told_apart(cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells with variants that tell their encoders apart.
+
+    A variant ends in the last name of the encoder's folder. Where several encoders have that name, it ends in as much
+    of the path as they need; otherwise two encoders would fall into one row.
+    """
+    labels = _labels({str(cell.get("encoder", "")) for cell in cells})
+    return [{**cell, "variant": _variant(cell, labels)} if cell.get("variant") else cell for cell in cells]
+
+
+def _variant(cell: Cell, labels: Mapping[str, str]) -> str:
+    encoder, parts = str(cell.get("encoder", "")), str(cell["variant"]).split(", ")
+    return ", ".join([*parts[:-1], labels[encoder] if parts[-1] == Path(encoder).name else parts[-1]])
+
+
+def _labels(encoders: Iterable[str]) -> dict[str, str]:
+    """Name every encoder by the end of its path, no longer than it takes to tell it from those of the same name."""
+    alike: dict[str, list[str]] = {}
+    for encoder in encoders:
+        alike.setdefault(Path(encoder).name, []).append(encoder)
+    return {encoder: label for group in alike.values() for encoder, label in _tails(group).items()}
+
+
+def _tails(encoders: Sequence[str]) -> dict[str, str]:
+    for length in range(1, max(len(Path(encoder).parts) for encoder in encoders) + 1):
+        tails = {encoder: str(Path(*Path(encoder).parts[-length:])) for encoder in encoders}
+        if len(set(tails.values())) == len(encoders):
+            return tails
+    return {encoder: encoder for encoder in encoders}
 
 
 def rows(cells: Iterable[Cell]) -> dict[str, list[Row]]:
