@@ -22,9 +22,9 @@ from retainer.errors import InputError
 from retainer.guesses import judge
 from retainer.methods import METHODS, RDP
 from retainer.metrics import gold_spans, score
-from retainer.preset import Setting, preset, presets
+from retainer.preset import Preset, Setting, preset, presets
 from retainer.recipe import RECIPES, Recipe
-from retainer.report.folder import read_cells
+from retainer.report.folder import read_folder
 from retainer.report.ranking import COLUMNS, rankings
 from retainer.report.rows import Row, told_apart
 from retainer.report.sheets import LEGEND, SHOWN, markdown, sheets, tables
@@ -100,6 +100,7 @@ class TestPresets:
     def test_conll2003_fits_the_corpus(self, conll2003):
         train, dev, test = read_parts(conll2003)
         assert train.types == preset("conll2003").types == dev.types == test.types
+        assert dict(test.counts) == preset("conll2003").test
 
     def test_open_corpora_fit(self, open_corpus):
         name, folder = open_corpus
@@ -359,16 +360,28 @@ def fake(method, seed, macro, setting="FG-1-PG-1", variant=""):
     }
 
 
-def table(cells, published=None):
+PRINTED = Preset(
+    "p",
+    ("a", "b", "c"),
+    methods=("rdp",),
+    settings={"FG-1-PG-1": Setting("FG-1-PG-1", 1, 2, 10)},
+    seeds={"others": 1},
+    published={"FG-1-PG-1": {"rdp": (82.55, 80.64)}},
+    test={"a": 40},
+)
+"""A preset with a published score, of the types and tasks of the cells above."""
+
+
+def table(cells, preset=None):
     """The lines of the bench's own table of one setting."""
-    return sheets(rankings(cells, published or {}))[0].lines
+    return sheets(rankings(cells, preset))[0].lines
 
 
 class TestTable:
     CELLS = [fake("rdp", 1, 70.0), fake("rdp", 2, 74.0), fake("joint", 1, 82.0), fake("rdp", 1, 60.0, "FG-2-PG-1")]
 
     def test_means_and_distances(self):
-        found = rankings(self.CELLS, {"FG-1-PG-1": {"rdp": (82.55, 80.64)}})
+        found = rankings(self.CELLS, PRINTED)
         assert [ranking.setting for ranking in found] == ["FG-1-PG-1", "FG-2-PG-1"]
         joint, rdp = sheets(found)[0].lines
         assert joint[:5] == ["joint", "1", "83.00", "82.00", "+0.00"]
@@ -381,19 +394,19 @@ class TestTable:
         assert table([cell for cell in self.CELLS if cell["setting"] == "FG-2-PG-1"])[0][4] == ""
 
     def test_markdown_and_terminal_say_the_same(self):
-        ranked = rankings(self.CELLS, {})
+        ranked = rankings(self.CELLS, None)
         text = markdown(ranked)
         assert text.count("## FG-") == 4 and "| rdp | 2 | 73.00 ± 2.83 |" in text and LEGEND in text
         assert [table.row_count for table in tables(ranked)] == [2, 2, 1, 1]
 
     def test_task_by_task(self):
-        _, sheet = sheets(rankings(self.CELLS[:2], {}))
+        _, sheet = sheets(rankings(self.CELLS[:2], None))
         assert sheet.columns == ("method", "a", "b + c")
         assert sheet.lines == [["rdp", "90.00", "62.00 / 77.00"]]
 
     def test_other_numbers_are_other_rows(self):
         kinds = [fake("joint", 1, 82.0), fake("rdp", 1, 70.0), fake("rdp", 1, 71.0, variant="recipe paper")]
-        lines = table(kinds, {"FG-1-PG-1": {"rdp": (82.55, 80.64)}})
+        lines = table(kinds, PRINTED)
         assert [(line[0], line[4], line[-1]) for line in lines[1:]] == [
             ("rdp (recipe paper)", "-11.00", "82.55 / 80.64"),
             ("rdp", "-12.00", "82.55 / 80.64"),
@@ -405,7 +418,7 @@ class TestTable:
 
     def test_the_report_has_the_same_columns_and_two_more(self):
         """One computation stands behind both, down to the text; the terminal's minus is another character."""
-        (ranking, _) = rankings(self.CELLS, {"FG-1-PG-1": {"rdp": (82.55, 80.64)}})
+        (ranking, _) = rankings(self.CELLS, PRINTED)
         assert set(COLUMNS) - set(SHOWN) == {"last", "backward"}
         for row, line in zip(ranking.rows, sheets([ranking])[0].lines, strict=True):
             fields = ranking.fields(row, COLUMNS)
@@ -413,12 +426,34 @@ class TestTable:
 
     def test_the_table_in_the_repository_is_what_its_cells_give(self):
         folder = Path(__file__).parents[1] / "results" / "bench" / "conll2003"
-        assert (folder / "table.md").read_text() == markdown(read_cells(folder).rankings)
+        assert (folder / "table.md").read_text() == markdown(read_folder(folder).rankings)
 
     def test_the_guide_explains_every_column(self):
         guide = (Path(__file__).parents[1] / "docs" / "bench.md").read_text()
         rows = [line.split(" | ")[0].removeprefix("| ") for line in guide.splitlines() if line.startswith("| ")]
         assert set(SHOWN) - {"seeds"} <= {name for row in rows for name in row.split(", ")}
+
+    def test_joint_stands_above_whatever_beats_it(self):
+        lines = table([fake("rdp", 1, 90.0), fake("finetune", 1, 50.0), fake("joint", 1, 82.0), fake("cfner", 1, 60.0)])
+        assert [line[0] for line in lines] == ["joint", "rdp", "cfner", "finetune"]
+
+    def test_published_scores_stand_only_beside_their_own_corpus(self):
+        def shown(support, method="rdp", preset=PRINTED):
+            cell = fake(method, 1, 70.0)
+            cell["tasks"][-1]["per_type"] = {"a": {"support": support}}
+            (ranking,) = rankings([cell, fake("rdp", 2, 70.0)], preset)
+            sheet = sheets([ranking])[0]
+            assert sheet.caption.endswith(ranking.published.caveat)
+            return dict(zip(sheet.columns, sheet.lines[0], strict=True))["published"], ranking.published.caveat
+
+        assert shown(40) == ("82.55 / 80.64", "")
+        assert shown(39)[0] == "" and "39 entities of type a, not on 40" in shown(39)[1]
+        assert shown(39, method="rdp_released")[1] == "", "code that loses a sentence has fewer of the same"
+        assert shown(40, preset=replace(PRINTED, types=("a", "c", "b")))[0] == ""
+        assert "not those of p" in shown(40, preset=replace(PRINTED, types=("a", "c", "b")))[1]
+        unknown = shown(39, preset=replace(PRINTED, test={}))
+        assert unknown[0] == "82.55 / 80.64" and "was not checked" in unknown[1]
+        assert shown(39, preset=replace(PRINTED, published={})) == ("", "")
 
     @pytest.mark.parametrize(
         ("encoders", "labels"),
@@ -528,15 +563,14 @@ class TestTheVerb:
         assert "FG-2-PG-1" in shown and "finetune" in shown and "rdp" in shown
         table = tmp_path / "conll2003" / "table.md"
         assert f"| rdp ({encoder.name}) | 1 |" in table.read_text()
+        assert "85.82" not in table.read_text() and "published scores are left out" in table.read_text()
         assert main([*call, "--encoder", str(encoder), "--device", "cpu", "--set.lr", "5e-4"]) == 0
         assert f"lr=0.0005, {encoder.name}" in (text := table.read_text()), "another call joins the table"
         assert f"| rdp ({encoder.name}) | 1 |" in text
         other = Path(shutil.copytree(encoder, tmp_path / "other" / encoder.name))
         assert main([*call, "--encoder", str(other), "--device", "cpu"]) == 0
         for folder in (encoder, other):
-            assert f"| rdp ({folder.parent.name}/{folder.name}) | 1 |" in table.read_text(), (
-                "another encoder, same name"
-            )
+            assert f"| rdp ({folder.parent.name}/{folder.name}) | 1 |" in table.read_text(), "the same last name"
         capsys.readouterr()
         assert main([*call, "--encoder", str(encoder), "--device", "cpu", "--json"]) == 0
         assert [one["method"] for one in json.loads(capsys.readouterr().out)] == ["finetune", "rdp"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 
 from retainer.errors import InputError, nearest
@@ -37,6 +37,8 @@ class Preset:
     """How many seeds a method gets; the one called ``others`` stands for the rest."""
     published: Mapping[str, Mapping[str, tuple[float, float]]]
     """Micro and macro F1 by setting and method."""
+    test: Mapping[str, int] = field(default_factory=dict)
+    """How many entities of each type the test set has that they were measured on; empty where we do not know."""
 
     def seeds_of(self, method: str) -> range:
         """Return the seeds of a method."""
@@ -70,7 +72,7 @@ def preset(name: str) -> Preset:
         for setting, rows in table["published"].items()
     }
     types, methods = tuple(table["types"]), tuple(table["methods"])
-    return Preset(table["name"], types, methods, settings, table["seeds"], published)
+    return Preset(table["name"], types, methods, settings, table["seeds"], published, table.get("test", {}))
 
 
 def _setting(name: str, *, fg: int, pg: int, epochs: int, types: Sequence[str] = ()) -> Setting:

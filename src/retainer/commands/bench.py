@@ -65,17 +65,17 @@ def bench(
     if not Path(data).is_dir():
         raise InputError(f"{data} is no folder; --data takes a folder with train, dev and test files")
     from retainer.bench import Bench, run_bench
-    from retainer.report.folder import read_cells
+    from retainer.report.folder import read_folder
 
     with board(cells) as (say_so, show):
         found = run_bench(Bench(Path(data), Path(out), chosen.types, device, rerun), cells, jobs, say_so, show)
     if json:
         say_json(found)
     else:
-        for table in tables(rankings(found, chosen.published)):
+        for table in tables(rankings(found, chosen)):
             say_table(table)
     folder = Path(out) / chosen.name
-    write_text(folder / "table.md", markdown(read_cells(folder).rankings))
+    write_text(folder / "table.md", markdown(read_folder(folder).rankings))
 
 
 def _cells(

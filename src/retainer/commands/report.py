@@ -35,7 +35,7 @@ def report(
     The page is one HTML file that needs no network. It holds sentences of the corpus only if --data is given, and none
     with --no-text.
 
-    :param folder: what bench wrote (its --out, or the preset's folder in it)
+    :param folder: what bench wrote: its --out, or the folder of a preset, a setting or a method in it
     :param out: file to write (default: FOLDER/report.html; tables go to stdout)
     :param markdown: tables as Markdown
     :param latex: one table as LaTeX (booktabs)

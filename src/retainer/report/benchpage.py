@@ -19,7 +19,7 @@ from retainer.report.page import count, environment, styles
 from retainer.report.ranking import COLUMNS
 from retainer.report.rows import Row
 from retainer.report.runs import FALL, valid
-from retainer.report.standing import TEST_COLUMNS, Standing, mean_gain, verdict
+from retainer.report.standing import TEST_COLUMNS, Standing, mean_gain, untested, verdict
 from retainer.report.svg import Frame, chart, shorten, swatch, text_width
 from retainer.report.tables import MEANS, heat_rows
 
@@ -48,9 +48,10 @@ def bench_page(
             more=[text for standing in found if (text := highest(standing))],
             glances=_glances(found),
             standings=[_setting(standing) for standing in found],
-            printed=any(standing.published for standing in found),
+            printed=any(standing.published.scores for standing in found),
             score_columns={name: column.meaning for name, column in COLUMNS.items()},
             test_columns=TEST_COLUMNS,
+            untested=untested(found),
             charts=_charts(found),
             heats=[_heats(standing) for standing in found],
             means=[name for name, _ in MEANS],
@@ -139,7 +140,7 @@ def _setting(standing: Standing) -> dict[str, Any]:
             "fields": standing.fields(row, COLUMNS),
             "places": {score: standing.place(row, score) for score in ("micro", "macro")},
         }
-        for row in sorted(standing.rows, key=lambda row: not row.joint)
+        for row in standing.rows
     ]
     gain = standing.gain
     imp = gain and {"rival": gain.rival.name, "micro": signed(gain.micro), "macro": signed(gain.macro)}
@@ -149,12 +150,12 @@ def _setting(standing: Standing) -> dict[str, Any]:
             "fields": standing.comparison(row),
             "real": standing.tests[row.name].real,
             "few": standing.tests[row.name].p is None,
-            "wordy": standing.tests[row.name].sentences is None,
         }
         for row in standing.compared
     ]
     chosen = standing.chosen.name if standing.chosen else ""
-    return {"name": standing.setting, "lines": lines_, "imp": imp, "tests": tests, "chosen": chosen}
+    caveat = standing.published.caveat
+    return {"name": standing.setting, "lines": lines_, "imp": imp, "tests": tests, "chosen": chosen, "caveat": caveat}
 
 
 def _order(found: Sequence[Standing]) -> list[str]:

@@ -20,7 +20,7 @@ Scores = np.ndarray[Any, Any]
 Gold = Sequence[Iterable[Span]]
 
 FEW = "needs 3 seeds"
-NO_GOLD = "no gold spans: measure once more with bench, or give --data"
+NO_GOLD = "there are no gold spans; call bench once more, or give --data"
 NO_SPANS = "no spans kept"
 OTHER = "its spans do not fit the gold ones"
 LEVEL = 0.05

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from retainer.cells import gold_spans, measured
+from retainer.cells import gold_spans, read_cell
 from retainer.corpora import Corpus, read_parts
 from retainer.errors import InputError
 from retainer.preset import preset, presets
@@ -42,7 +42,7 @@ class Folder:
     @cached_property
     def rankings(self) -> list[Ranking]:
         """The methods of every setting ranked; papers' scores beside them where the preset is one of ours."""
-        return rankings(self.cells, preset(self.preset).published if self.preset in presets() else {})
+        return rankings(self.cells, preset(self.preset) if self.preset in presets() else None)
 
     @cached_property
     def places(self) -> dict[tuple[str, str, int], Path]:
@@ -69,22 +69,33 @@ def types_of(found: Sequence[Row]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(type_ for row in found for task in row.cells[0]["tasks"] for type_ in task["types"]))
 
 
+DEEPEST = 4
+"""How many folders above its file a cell is looked for: one more than a bench has."""
+
+
 def read_folder(path: Path) -> Folder:
-    """Read a bench's folder, or the folder of one preset in it."""
+    """Read the cells below a folder: a bench's, that of a preset, a setting or a method in it, or the one above."""
     if not path.is_dir():
         raise InputError(f"{path} is no folder; report takes the folder a bench has written")
-    inside = [one for one in sorted(path.iterdir()) if one.is_dir() and any(one.glob("*/*/seed-*.json"))]
-    if len(inside) > 1:
-        names = " and ".join(one.name for one in inside)
+    files = sorted(file for depth in range(DEEPEST + 1) for file in path.glob("*/" * depth + "seed-*.json"))
+    homes = sorted({_home(path, file) for file in files})
+    if not homes:
+        raise InputError(f"{path} holds no cells (SETTING/METHOD/seed-N.json); measure some with retainer bench")
+    if len(homes) > 1:
+        names = " and ".join(str(home.relative_to(path) if home.is_relative_to(path) else home) for home in homes)
         raise InputError(f"{path} holds cells of {names}; name one of these folders")
-    return read_cells(inside[0] if inside else path)
+    return _read(homes[0], {file: read_cell(file) for file in files})
 
 
-def read_cells(folder: Path) -> Folder:
-    """Read the folder of one preset, and refuse cells that no table can compare."""
-    files = measured(folder)
-    if not files:
-        raise InputError(f"{folder} holds no cells (SETTING/METHOD/seed-N.json); measure some with retainer bench")
+def _home(path: Path, file: Path) -> Path:
+    """Return the preset's folder of a cell, PRESET/SETTING/METHOD/seed-N.json, at whichever level somebody entered."""
+    between = file.relative_to(path).parts[:-1]
+    entered = path.resolve()
+    return path.joinpath(*between[:-2]) if len(between) > 1 else (entered.parent.parent, entered.parent)[len(between)]
+
+
+def _read(folder: Path, files: Mapping[Path, Any]) -> Folder:
+    """Check cells one by one and together: what no table can compare is refused."""
     for file, cell in files.items():
         _check(file, cell)
     if len(named := sorted({cell["preset"] for cell in files.values()})) > 1:

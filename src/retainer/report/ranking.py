@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from retainer.preset import Preset
 from retainer.report.numbers import pair, plain, signed, spread
+from retainer.report.published import Published, published
 from retainer.report.rows import Cell, Row, rows
-
-Scores = Mapping[str, tuple[float, float]]
-"""Micro and macro F1 by method."""
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """One setting: its rows, the best macro F1 first, and what papers print."""
+    """One setting: its rows, the best macro F1 first below joint training, and what papers print."""
 
     setting: str
     rows: Sequence[Row]
-    published: Scores
+    published: Published
 
     @cached_property
     def joints(self) -> dict[str, float]:
@@ -84,7 +83,7 @@ COLUMNS = {
     ),
     "published": Column(
         "micro / macro as papers print them, with another encoder, so no target",
-        lambda ranking, row: pair(*ranking.published.get(row.method, (None, None))),
+        lambda ranking, row: pair(*ranking.published.scores.get(row.method, (None, None))),
     ),
 }
 """Every column there is, by name, in the order of the tables."""
@@ -95,6 +94,6 @@ def legend(columns: Iterable[str]) -> list[str]:
     return [f"{name}: {COLUMNS[name].meaning}" for name in columns if name != "seeds"]
 
 
-def rankings(cells: Iterable[Cell], published: Mapping[str, Scores]) -> list[Ranking]:
-    """Rank the methods of all settings."""
-    return [Ranking(setting, found, published.get(setting, {})) for setting, found in rows(cells).items()]
+def rankings(cells: Iterable[Cell], preset: Preset | None) -> list[Ranking]:
+    """Rank the methods of all settings; a preset brings what papers print."""
+    return [Ranking(setting, found, published(preset, setting, found)) for setting, found in rows(cells).items()]

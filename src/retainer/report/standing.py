@@ -45,7 +45,7 @@ class Standing(Ranking):
             signed(test.gain),
             str(len(test.seeds)),
             probability(test.p) + ("*" if test.real else "") if test.p is not None else FEW,
-            f"{signed(drawn.difference)} [{signed(drawn.low)}, {signed(drawn.high)}]" if drawn else test.why,
+            f"{signed(drawn.difference)} [{signed(drawn.low)}, {signed(drawn.high)}]" if drawn else "",
             probability(drawn.p, BOOTSTRAP_LEAST) if drawn else "",
         ]
 
@@ -87,6 +87,22 @@ def mean_gain(found: Sequence[Standing]) -> tuple[float, float] | None:
     if not gains:
         return None
     return statistics.fmean(one.micro for one in gains), statistics.fmean(one.macro for one in gains)
+
+
+def untested(found: Sequence[Standing]) -> list[str]:
+    """Say why rows have no test over sentences: every reason once, with the rows it holds for."""
+    reasons: dict[str, list[str]] = {}
+    for standing in found:
+        for row in standing.compared:
+            if why := standing.tests[row.name].why:
+                reasons.setdefault(why, []).append(f"{row.name} in {standing.setting}")
+    every = sum(len(standing.tests) for standing in found)
+    return [
+        f"Nothing is tested over sentences: {why}."
+        if len(names) == every
+        else f"Not tested over sentences: {', '.join(names)} ({why})."
+        for why, names in reasons.items()
+    ]
 
 
 def verdict(test: Test | None) -> str:
