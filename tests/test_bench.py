@@ -523,6 +523,10 @@ class TestTheVerb:
             "did you mean 'conll2003'": ["bench", "conll2004", "--data", str(data), "--out", "o"],
             "did you mean 'rdp'": ["bench", "conll2003", "--data", str(data), "--out", "o", "--methods", "rdb"],
             "'paper'": ["bench", "conll2003", "--data", str(data), "--out", "o", "--recipe", "papers"],
+            "mean 'wnut17'": ["bench", "WNUT-17", "--data", str(data), "--out", "o"],
+            "mean 'extend_ner'": ["bench", "conll2003", "--data", str(data), "--out", "o", "--methods", "ExtendNER"],
+            "mean 'FG-2-PG-1'": ["bench", "conll2003", "--data", str(data), "--out", "o", "--setting", "fg-2-pg1"],
+            "mean 'temperature'": ["bench", "conll2003", "--data", str(data), "--out", "o", "--set.Temperature", "1"],
             "whole numbers": ["bench", "conll2003", "--data", str(data), "--out", "o", "--seeds", "1,x"],
             "at least 1": ["bench", "conll2003", "--data", str(data), "--out", "o", "--jobs", "0"],
             "no folder": ["bench", "conll2003", "--data", "nowhere", "--out", "o"],
@@ -537,7 +541,16 @@ class TestTheVerb:
                 "--set.temprature",
                 "1",
             ],
-            "is no setting": ["bench", "conll2003", "--data", str(data), "--out", "o", "--setting", "FG1"],
+            "'FG1' is no setting (did you mean 'FG-1-PG-1'?)": [
+                "bench",
+                "conll2003",
+                "--data",
+                str(data),
+                "--out",
+                "o",
+                "--setting",
+                "FG1",
+            ],
         }
         for says, call in calls.items():
             assert main(call) == 2, call

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 
-from retainer.errors import InputError, nearest
+from retainer.errors import InputError, nearest, unknown
 
 FOLDER = files("retainer") / "presets"
 
@@ -64,7 +64,7 @@ def presets() -> tuple[str, ...]:
 def preset(name: str) -> Preset:
     """Return a preset by its name."""
     if name not in presets():
-        raise InputError(f"there is no preset {name!r}{nearest(name, presets())}; known are {', '.join(presets())}")
+        raise unknown("preset", name, presets())
     table = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
     settings = {name: _setting(name, **facts) for name, facts in table["settings"].items()}
     published = {
