@@ -6,7 +6,7 @@ import multiprocessing
 import re
 import shutil
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,7 @@ from retainer.corpora.generated import generate
 from retainer.errors import InputError
 from retainer.guesses import judge
 from retainer.methods import METHODS, RDP
+from retainer.methods import method as find_method
 from retainer.metrics import gold_spans, score
 from retainer.preset import Preset, Setting, preset, presets
 from retainer.recipe import RECIPES, Recipe
@@ -81,11 +82,41 @@ class TestPresets:
             assert (len(setting.types or one.types) - setting.fg) % setting.pg == 0
             assert setting.epochs == (20 if setting.pg == 2 else 10)
         assert set(one.seeds) <= {*one.methods, "others"} and min(one.seeds.values()) >= 1
+        assert (one.paper is None) == (not one.published), "what is published was made somehow"
+        for setting, doubted in one.misprints.items():
+            assert set(doubted) <= set(one.published[setting])
         assert one.types == tuple(sorted(one.types))
         for setting, rows_ in one.published.items():
             for method, (micro, macro) in rows_.items():
                 assert 0 < macro < 100 and 0 < micro < 100
                 assert macro <= micro or (name, setting, method) in ODD
+
+    @pytest.mark.parametrize("name", [name for name in presets() if preset(name).published])
+    def test_recipe_and_methods_are_those_of_the_papers(self, name):
+        """What the preset says of the papers is what the recipe `paper` and the methods' defaults do."""
+        paper, methods = preset(name).paper, preset(name).methods
+        assert replace(Recipe(), **paper.recipe) == RECIPES["paper"]
+        assert (paper.recipe["batch"], paper.recipe["base_lr"], paper.recipe["lr"]) == (8, 2e-3, 4e-4)
+        assert (paper.encoder, paper.runs) == ("bert-base-cased", 5)
+        for one, numbers in paper.numbers.items():
+            assert find_method(one, numbers) == METHODS[one]
+            kinds = {field.name: field.type for field in fields(METHODS[one])}
+            assert one == "tbcl" or "-no-" in one or {f for f in kinds if kinds[f] in ("float", "int")} <= set(numbers)
+        ours = {"learn_and_review", "frozen"}
+        assert set(paper.numbers) == {one for one in methods if fields(METHODS[one])} - ours
+        assert set(preset(name).published) == set(preset(name).settings)
+        assert paper == preset("conll2003").paper, "they trained the same way everywhere"
+
+    def test_repeated_scores_are_marked_as_misprints(self):
+        """The same two averages on two corpora cannot both be right: one of them says so."""
+        seen = {}
+        for name in presets():
+            for setting, rows in preset(name).published.items():
+                for method, scores in rows.items():
+                    marked = method in preset(name).misprints.get(setting, {})
+                    seen.setdefault((method, scores), []).append(marked)
+        repeated = {key: marks for key, marks in seen.items() if len(marks) > 1}
+        assert len(repeated) == 2 and all(sorted(marks) == [False, True] for marks in repeated.values())
 
     def test_fewnerd_takes_the_most_frequent_types(self, fewnerd):
         train, dev, test = read_parts(fewnerd)
@@ -112,7 +143,9 @@ class TestPresets:
         one = preset(name)
         assert list(one.settings) == list(one.published) == ["FG-1-PG-1", "FG-2-PG-2", "FG-8-PG-1", "FG-8-PG-2"]
         told = {"finetune", "self_training", "extend_ner", "lucir", "podnet", "cfner", "tbcl", "rdp"}
-        assert all(set(rows_) == told for rows_ in one.published.values())
+        without = {"rdp-no-cd", "rdp-no-se", "rdp-no-ppl", "rdp-no-pl"}
+        for setting, rows_ in one.published.items():
+            assert set(rows_) == (told | without if setting == "FG-1-PG-1" else told)
         assert len(one.types) == {"ontonotes5": 18, "i2b2": 16}[name]
 
     def test_other_settings_can_be_named(self):
@@ -443,8 +476,9 @@ class TestTable:
             cell["tasks"][-1]["per_type"] = {"a": {"support": support}}
             (ranking,) = rankings([cell, fake("rdp", 2, 70.0)], preset)
             sheet = sheets([ranking])[0]
-            assert sheet.caption.endswith(ranking.published.caveat)
-            return dict(zip(sheet.columns, sheet.lines[0], strict=True))["published"], ranking.published.caveat
+            caveats = "; ".join(ranking.published.caveats)
+            assert sheet.caption.endswith(caveats)
+            return dict(zip(sheet.columns, sheet.lines[0], strict=True))["published"], caveats
 
         assert shown(40) == ("82.55 / 80.64", "")
         assert shown(39)[0] == "" and "39 entities of type a, not on 40" in shown(39)[1]
@@ -454,6 +488,9 @@ class TestTable:
         unknown = shown(39, preset=replace(PRINTED, test={}))
         assert unknown[0] == "82.55 / 80.64" and "was not checked" in unknown[1]
         assert shown(39, preset=replace(PRINTED, published={})) == ("", "")
+        doubted = replace(PRINTED, misprints={"FG-1-PG-1": {"rdp": "it is not so", "cfner": "nor that"}})
+        assert shown(40, preset=doubted) == ("82.55 / 80.64 ?", "? rdp as printed, but it is not so")
+        assert shown(39, preset=doubted)[0] == ""
 
     @pytest.mark.parametrize(
         ("encoders", "labels"),

@@ -1,4 +1,4 @@
-"""The benchmarks of the literature, as data: types in their order, settings, published scores."""
+"""The benchmarks of the literature, as data: types in their order, settings, published scores, how those were made."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
+from typing import Any
 
 from retainer.errors import InputError, nearest, unknown
 
@@ -26,6 +27,19 @@ class Setting:
 
 
 @dataclass(frozen=True)
+class Paper:
+    """How the published scores of a benchmark were made; the recipe `paper` and the methods' defaults agree with it."""
+
+    encoder: str
+    runs: int
+    """How many runs a score is the mean of."""
+    recipe: Mapping[str, Any]
+    """Fields of the recipe, all that differ from ours; epochs are those of the settings."""
+    numbers: Mapping[str, Mapping[str, Any]]
+    """Fields of methods, by method."""
+
+
+@dataclass(frozen=True)
 class Preset:
     """A benchmark: what stands in ``presets/NAME.toml``."""
 
@@ -39,6 +53,10 @@ class Preset:
     """Micro and macro F1 by setting and method."""
     test: Mapping[str, int] = field(default_factory=dict)
     """How many entities of each type the test set has that they were measured on; empty where we do not know."""
+    misprints: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Published scores that cannot be right, by setting and method: why."""
+    paper: Paper | None = None
+    """Where something is published."""
 
     def seeds_of(self, method: str) -> range:
         """Return the seeds of a method."""
@@ -71,8 +89,17 @@ def preset(name: str) -> Preset:
         setting: {method: (float(micro), float(macro)) for method, (micro, macro) in rows.items()}
         for setting, rows in table["published"].items()
     }
-    types, methods = tuple(table["types"]), tuple(table["methods"])
-    return Preset(table["name"], types, methods, settings, table["seeds"], published, table.get("test", {}))
+    return Preset(
+        table["name"],
+        tuple(table["types"]),
+        tuple(table["methods"]),
+        settings,
+        table["seeds"],
+        published,
+        table.get("test", {}),
+        table.get("misprints", {}),
+        Paper(**table["paper"]) if "paper" in table else None,
+    )
 
 
 def _setting(name: str, *, fg: int, pg: int, epochs: int, types: Sequence[str] = ()) -> Setting:

@@ -48,7 +48,7 @@ def bench_page(
             more=[text for standing in found if (text := highest(standing))],
             glances=_glances(found),
             standings=[_setting(standing) for standing in found],
-            printed=any(standing.published.scores for standing in found),
+            printed=next((standing.published.encoder for standing in found if standing.published.scores), ""),
             score_columns={name: column.meaning for name, column in COLUMNS.items()},
             test_columns=TEST_COLUMNS,
             untested=untested(found),
@@ -154,8 +154,8 @@ def _setting(standing: Standing) -> dict[str, Any]:
         for row in standing.compared
     ]
     chosen = standing.chosen.name if standing.chosen else ""
-    caveat = standing.published.caveat
-    return {"name": standing.setting, "lines": lines_, "imp": imp, "tests": tests, "chosen": chosen, "caveat": caveat}
+    caveats = standing.published.caveats
+    return {"name": standing.setting, "lines": lines_, "imp": imp, "tests": tests, "chosen": chosen, "caveats": caveats}
 
 
 def _order(found: Sequence[Standing]) -> list[str]:

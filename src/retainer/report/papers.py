@@ -34,8 +34,7 @@ def markdown(found: Sequence[Standing]) -> str:
     for standing in found:
         parts.append(f"## {_md(standing.setting)}")
         parts.append(_table(("method", *COLUMNS), _score_lines(standing)))
-        if standing.published.caveat:
-            parts.append(_md(f"{standing.setting}: {standing.published.caveat}."))
+        parts += [_md(f"{caveat}.") for caveat in standing.published.caveats]
         if standing.chosen is not None and standing.compared:
             parts.append(f"Against {_md(standing.chosen.name)}:")
             lines = [[row.name, *standing.comparison(row)] for row in standing.compared]

@@ -8,6 +8,7 @@ from typing import Any
 
 from retainer.methods import METHODS
 from retainer.preset import Preset
+from retainer.report.numbers import pair
 from retainer.report.rows import Row
 from retainer.tasks import group_types
 
@@ -20,20 +21,32 @@ class Published:
     """The published scores that may stand beside the rows of a setting, and what to keep in mind about them."""
 
     scores: Scores = field(default_factory=dict)
-    caveat: str = ""
-    """Why there are none, or what nobody has checked; nothing where there is nothing to say."""
+    misprints: Mapping[str, str] = field(default_factory=dict)
+    """Scores that cannot be right, by method: why."""
+    encoder: str = ""
+    """What they were measured with."""
+    caveats: tuple[str, ...] = ()
+    """Why there are none, what nobody has checked, what is misprinted; none where there is nothing to say."""
+
+    def text(self, method: str) -> str:
+        """Write what is printed for a method; a question mark where that cannot be right."""
+        mark = " ?" if method in self.misprints else ""
+        return pair(*self.scores[method]) + mark if method in self.scores else ""
 
 
 def published(preset: Preset | None, setting: str, rows: Sequence[Row]) -> Published:
     """Return what papers print for a setting, unless its cells contradict that they were measured on that corpus."""
-    printed = {} if preset is None else preset.published.get(setting, {})
-    if preset is None or not printed:
+    if preset is None or setting not in preset.published:
         return Published()
     if other := _other_tasks(preset, setting, rows) or _other_counts(preset, rows):
-        return Published(caveat=f"published scores are left out: {other}, so these are other data than the papers'")
+        return Published(caveats=(f"published scores are left out: {other}, so these are other data than the papers'",))
+    misprints = preset.misprints.get(setting, {})
+    shown = dict.fromkeys(row.method for row in rows if row.method in misprints)
+    caveats = [f"? {method} as printed, but {misprints[method]}" for method in shown]
     if not preset.test:
-        return Published(printed, "published scores: whether the papers' data were the same was not checked")
-    return Published(printed)
+        caveats.append("published scores: whether the papers' data were the same was not checked")
+    encoder = preset.paper.encoder if preset.paper else ""
+    return Published(preset.published[setting], misprints, encoder, tuple(caveats))
 
 
 def _other_tasks(preset: Preset, setting: str, rows: Sequence[Row]) -> str:

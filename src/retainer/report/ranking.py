@@ -82,8 +82,8 @@ COLUMNS = {
         lambda _, row: plain(row.dev),
     ),
     "published": Column(
-        "micro / macro as papers print them, with another encoder, so no target",
-        lambda ranking, row: pair(*ranking.published.scores.get(row.method, (None, None))),
+        "micro / macro as papers print them, with their own encoder and recipe, so no target",
+        lambda ranking, row: ranking.published.text(row.method),
     ),
 }
 """Every column there is, by name, in the order of the tables."""

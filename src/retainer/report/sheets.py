@@ -33,7 +33,7 @@ def sheets(ranked: Iterable[Ranking]) -> list[Sheet]:
     """Return two tables per setting: the averages, and task by task."""
     made = []
     for ranking in ranked:
-        caption = "; ".join(filter(None, (LEGEND, ranking.published.caveat)))
+        caption = "; ".join((LEGEND, *ranking.published.caveats))
         made.append(Sheet(ranking.setting, ("method", *SHOWN), [_line(ranking, row) for row in ranking.rows], caption))
         names = [" + ".join(task["types"]) for task in ranking.rows[0].cells[0]["tasks"]]
         lines = [_task_line(row) for row in ranking.rows]
