@@ -242,7 +242,8 @@ class TestNumbers:
         found, all_ = ranked(RESULTS, gold=False)
         assert found.preset == "conll2003" and [s.setting for s in all_] == ["FG-1-PG-1", "FG-2-PG-1"]
         for standing in all_:
-            assert standing.gain.rival.method == "extend_ner" and standing.gain.macro > 5
+            rivals = [r for r in standing.rows if not (r.joint or r.variant or r.method.startswith("rdp"))]
+            assert standing.gain.rival is max(rivals, key=lambda row: statistics.fmean(row.values("macro")))
             test = standing.tests["extend_ner"]
             ours, theirs = (
                 [cell["average"]["macro"] for cell in row.cells]
