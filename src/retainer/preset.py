@@ -1,14 +1,15 @@
-"""The benchmarks of the literature, as data: types in their order, settings, published scores."""
+"""The benchmarks of the literature, as data: types in their order, settings, published scores, how those were made."""
 
 from __future__ import annotations
 
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
+from typing import Any
 
-from retainer.errors import InputError, nearest
+from retainer.errors import InputError, nearest, unknown
 
 FOLDER = files("retainer") / "presets"
 
@@ -26,6 +27,19 @@ class Setting:
 
 
 @dataclass(frozen=True)
+class Paper:
+    """How the published scores of a benchmark were made; the recipe `paper` and the methods' defaults agree with it."""
+
+    encoder: str
+    runs: int
+    """How many runs a score is the mean of."""
+    recipe: Mapping[str, Any]
+    """Fields of the recipe, all that differ from ours; epochs are those of the settings."""
+    numbers: Mapping[str, Mapping[str, Any]]
+    """Fields of methods, by method."""
+
+
+@dataclass(frozen=True)
 class Preset:
     """A benchmark: what stands in ``presets/NAME.toml``."""
 
@@ -37,6 +51,12 @@ class Preset:
     """How many seeds a method gets; the one called ``others`` stands for the rest."""
     published: Mapping[str, Mapping[str, tuple[float, float]]]
     """Micro and macro F1 by setting and method."""
+    test: Mapping[str, int] = field(default_factory=dict)
+    """How many entities of each type the test set has that they were measured on; empty where we do not know."""
+    misprints: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Published scores that cannot be right, by setting and method: why."""
+    paper: Paper | None = None
+    """Where something is published."""
 
     def seeds_of(self, method: str) -> range:
         """Return the seeds of a method."""
@@ -62,15 +82,24 @@ def presets() -> tuple[str, ...]:
 def preset(name: str) -> Preset:
     """Return a preset by its name."""
     if name not in presets():
-        raise InputError(f"there is no preset {name!r}{nearest(name, presets())}; known are {', '.join(presets())}")
+        raise unknown("preset", name, presets())
     table = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
     settings = {name: _setting(name, **facts) for name, facts in table["settings"].items()}
     published = {
         setting: {method: (float(micro), float(macro)) for method, (micro, macro) in rows.items()}
         for setting, rows in table["published"].items()
     }
-    types, methods = tuple(table["types"]), tuple(table["methods"])
-    return Preset(table["name"], types, methods, settings, table["seeds"], published)
+    return Preset(
+        table["name"],
+        tuple(table["types"]),
+        tuple(table["methods"]),
+        settings,
+        table["seeds"],
+        published,
+        table.get("test", {}),
+        table.get("misprints", {}),
+        Paper(**table["paper"]) if "paper" in table else None,
+    )
 
 
 def _setting(name: str, *, fg: int, pg: int, epochs: int, types: Sequence[str] = ()) -> Setting:

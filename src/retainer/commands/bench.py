@@ -15,7 +15,8 @@ from retainer.preset import Preset
 from retainer.preset import preset as find_preset
 from retainer.recipe import RECIPE_FIELDS
 from retainer.recipe import recipe as find_recipe
-from retainer.report.summary import markdown, tables
+from retainer.report.ranking import rankings
+from retainer.report.sheets import markdown, tables
 
 if TYPE_CHECKING:
     from retainer.cells import Cell
@@ -64,17 +65,17 @@ def bench(
     if not Path(data).is_dir():
         raise InputError(f"{data} is no folder; --data takes a folder with train, dev and test files")
     from retainer.bench import Bench, run_bench
-    from retainer.cells import measured
+    from retainer.report.folder import read_folder
 
     with board(cells) as (say_so, show):
         found = run_bench(Bench(Path(data), Path(out), chosen.types, device, rerun), cells, jobs, say_so, show)
-    folder = Path(out) / chosen.name
-    write_text(folder / "table.md", markdown(measured(folder), chosen.published))
     if json:
         say_json(found)
     else:
-        for table in tables(found, chosen.published):
+        for table in tables(rankings(found, chosen)):
             say_table(table)
+    folder = Path(out) / chosen.name
+    write_text(folder / "table.md", markdown(read_folder(folder).rankings))
 
 
 def _cells(
