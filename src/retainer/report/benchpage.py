@@ -16,11 +16,12 @@ from retainer.report.folder import Folder, Parts, types_of
 from retainer.report.means import lines, lowest, mean_run
 from retainer.report.numbers import signed
 from retainer.report.page import count, environment, styles
+from retainer.report.pictures import chart, swatch
 from retainer.report.ranking import COLUMNS
 from retainer.report.rows import Row
 from retainer.report.runs import FALL, valid
 from retainer.report.standing import TEST_COLUMNS, Standing, mean_gain, untested, verdict
-from retainer.report.svg import Frame, chart, shorten, swatch, text_width
+from retainer.report.svg import Frame, shorten, text_width
 from retainer.report.tables import MEANS, heat_rows
 
 _LABEL_MOST = 240.0

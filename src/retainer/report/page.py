@@ -10,8 +10,9 @@ from markupsafe import Markup
 
 from retainer.report import theme
 from retainer.report.examples import Example, gold, outcomes
+from retainer.report.pictures import chart, chart_css, swatch
 from retainer.report.runs import FALL, Run, number, runs_of, types_of, valid
-from retainer.report.svg import chart, chart_css, frame_of, swatch
+from retainer.report.svg import frame_of
 from retainer.report.tables import MEANS, heat_rows
 
 _COUNTS = (
