@@ -102,5 +102,38 @@ def preset(name: str) -> Preset:
     )
 
 
+OWN = "own"
+"""What stands for a preset where people bring data of their own."""
+USUAL = ("joint", "finetune", "extend_ner", "cfner", "frozen", "tbcl", "rdp")
+"""Methods worth a look on data of one's own."""
+QUICK = ("finetune", "extend_ner", "frozen", "tbcl", "rdp")
+"""Methods of a quick look: the bounds of what can be lost and kept, and what we would choose from."""
+
+
+def own(types: Sequence[str]) -> Preset:
+    """Make a preset for types nobody has published anything about: one at a time, or the last one alone."""
+    if len(types) < 2:
+        raise InputError(
+            f"there {'is only one type' if types else 'is no type'} to learn; a bench needs an old and a new one"
+        )
+    settings = {one.name: one for one in (Setting("FG-1-PG-1", 1, 1, 10), _last_alone(types, 10))}
+    return Preset(OWN, tuple(types), USUAL, settings, {"others": 3}, {})
+
+
+def quick(preset: Preset, new: str = "") -> Preset:
+    """Make a small bench of a preset: all types but one are old, few methods, half the epochs, one seed."""
+    if new and new not in preset.types:
+        raise unknown("type", new, preset.types)
+    last = new or preset.types[-1]
+    types = (*(type_ for type_ in preset.types if type_ != last), last)
+    setting = _last_alone(types, 5)
+    settings = {setting.name: setting}
+    return Preset(f"{preset.name}-quick", types, QUICK, settings, {"others": 1}, {})
+
+
+def _last_alone(types: Sequence[str], epochs: int) -> Setting:
+    return Setting(f"FG-{len(types) - 1}-PG-1", len(types) - 1, 1, epochs)
+
+
 def _setting(name: str, *, fg: int, pg: int, epochs: int, types: Sequence[str] = ()) -> Setting:
     return Setting(name, fg, pg, epochs, tuple(types))
