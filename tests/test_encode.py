@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import torch
+from conftest import pieces
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +13,12 @@ from retainer.spans import Sentence
 @pytest.fixture(params=["wordpiece", "bytelevel"])
 def any_encoder(request):
     return Encoder(request.getfixturevalue(request.param), 32)
+
+
+def test_the_tests_have_the_same_pieces_every_time(wordpiece):
+    """Or no result of a model trained here could be had again."""
+    assert wordpiece.get_vocab() == pieces() == pieces()
+    assert len(pieces()) == 700 and wordpiece.tokenize("[MASK] Boston") == ["[MASK]", *wordpiece.tokenize("boston")]
 
 
 def first_pieces(encoded):
