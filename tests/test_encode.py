@@ -40,11 +40,11 @@ def test_first_piece_of_every_word_is_marked(any_encoder):
 
 def test_pieces_word_by_word(any_encoder):
     sentences = [*generate(20, seed=1).sentences, Sentence(()), Sentence(("\u200b", "a"))]
-    for sentence, pieces in zip(sentences, any_encoder.by_word(sentences), strict=True):
-        assert len(pieces) == len(sentence.words) and all(pieces)
+    for sentence, words in zip(sentences, any_encoder.by_word(sentences), strict=True):
+        assert len(words) == len(sentence.words) and all(words)
         if sentence.words and "\u200b" not in sentence.words:
             whole = any_encoder.tokenizer(list(sentence.words), is_split_into_words=True, add_special_tokens=False)
-            assert sum(pieces, []) == whole["input_ids"]
+            assert sum(words, []) == whole["input_ids"]
 
 
 def test_windows_begin_and_end_as_the_tokenizer_wants(any_encoder):
