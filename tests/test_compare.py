@@ -1,11 +1,11 @@
 """Two versions compared: the numbers are those of a slow recomputation, whatever the models and the data."""
 
-import random
 import statistics
 from collections import Counter
 
 import numpy as np
 import pytest
+from scripted import EVERY, KNOWN, Scripted, noisy
 
 import retainer
 from retainer.changes import changes
@@ -17,47 +17,9 @@ from retainer.gates import Gates
 from retainer.learning import learn
 from retainer.recipe import Recipe
 from retainer.spans import Sentence, Span
-from retainer.version import Version, load
+from retainer.version import load
 
-KNOWN = ("artist", "city", "movie")
-EVERY = (*KNOWN, "dish")
 LONGER = Recipe(epochs=12, base_lr=1e-3, lr=1e-3)
-
-
-class Scripted(Version):
-    """A version that says what it is told to, so that a test knows what must come out."""
-
-    def __init__(self, types, said):
-        self._types, self.said, self.asked = tuple(types), said, []
-
-    @property
-    def types(self):
-        return self._types
-
-    def tag(self, sentences):
-        self.asked.append(len(sentences))
-        return [tuple(span for span in self.said(sentence) if span.type in self._types) for sentence in sentences]
-
-
-def noisy(seed, skill):
-    """Find most of what is annotated; miss, rename, shorten or invent the rest."""
-
-    def say(sentence):
-        rng = random.Random(f"{seed} {' '.join(sentence.words)}")
-        found = []
-        for span in sentence.spans:
-            luck = rng.random()
-            if luck < skill:
-                found.append(span)
-            elif luck < skill + 0.1:
-                found.append(Span(span.start, span.end, rng.choice(EVERY)))
-            elif luck < skill + 0.2 and span.end - span.start > 1:
-                found.append(Span(span.start, span.end - 1, span.type))
-        if not sentence.spans and rng.random() < 0.3:
-            found.append(Span(0, 1, rng.choice(EVERY)))
-        return found
-
-    return say
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +116,7 @@ class TestWithGold:
         assert judged.kept["artist"].old == able.evaluate(both).per_type["artist"]
         assert judged.kept["artist"].new == grown.evaluate(both).per_type["artist"]
         assert judged.gained["city"].new == grown.evaluate(both).per_type["city"]
-        assert judged.before > 20 and judged.gain > 20, "versions that find nothing prove nothing"
+        assert judged.before > 0 and judged.keep > 0 and judged.gain > 0, "versions that find nothing prove nothing"
 
     def test_types_without_gold_are_compared_by_agreement(self, corpus, pair):
         hidden = Corpus(tuple(s.with_spans([x for x in s.spans if x.type not in ("movie", "dish")]) for s in corpus))
