@@ -196,7 +196,7 @@ def _say_lists(found: Difference, show: int) -> None:
 
 def _line(case: Case, change: Change) -> str:
     before, entity, after = map(_clean, excerpt(case, change))
-    return f"  {case.number:>6}  {_clean(label(change))}:  {before}[{entity}]{after}"
+    return f"  {case.number:>6}  {_clean(label(case, change))}:  {before}[{entity}]{after}"
 
 
 def _clean(text: str) -> str:

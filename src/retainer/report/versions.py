@@ -189,8 +189,11 @@ def sizes(difference: Difference) -> Mapping[str, int]:
     return {name: gained.get(name, kinds.get(name, 0)) for name in GROUPS}
 
 
-def label(change: Change) -> str:
-    """Name the type of a change: both where it was relabelled."""
+def label(case: Case, change: Change) -> str:
+    """Name the type of a change: both where it was relabelled, and the words where they are others now."""
+    if change.kind == "moved" and change.old and change.new:
+        old, new = (case.text[one.start : one.end] for one in (change.old, change.new))
+        return f"{change.old.type} ({old} → {new})"
     return " → ".join(change.types)
 
 
