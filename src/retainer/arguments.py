@@ -103,7 +103,7 @@ def _one_sentence(message: str, command: Command) -> str:
         wanted = [text for kind, text in _NAMES.items() if re.search(rf"\b{kind.__name__}\b", str(hints[key[1]]))]
         choices = re.search(r"Literal\[(.*)\]", str(hints[key[1]]))
         expected = f"one of {choices[1]}" if choices else " or ".join(wanted)
-        return f"--{key[1]} {value[1]}: expected {expected}"
+        return f"{_option(key[1])} {value[1]}: expected {expected}"
     if missing := re.search(r"arguments are required: (.*)", message):
         positional = {p.name for p in inspect.signature(command).parameters.values() if p.kind is p.POSITIONAL_ONLY}
         named = (name if name in positional else f"--{name.lstrip('-')}" for name in missing[1].split(", "))

@@ -17,6 +17,7 @@ VERBS = {
     "learn": "teach a model new types from data in which only they are annotated",
     "predict": "find the entities of texts",
     "evaluate": "score a model on annotated data",
+    "compare": "say what a new version kept, gained and lost; a gate for CI",
     "bench": "measure methods side by side over the tasks of a benchmark",
     "report": "say which method of a bench to use, and whether the difference is real",
     "check": "see what is odd in data before anyone trains on it",

@@ -17,6 +17,14 @@ def require_free(path: str | Path) -> Path:
     path = Path(path)
     if os.path.lexists(path):
         raise InputError(f"{path} exists already; nothing was written, choose another place or remove it first")
+    return require_writable(path)
+
+
+def require_writable(path: str | Path) -> Path:
+    """Refuse to write where nothing can be: for files that may replace an older one."""
+    path = Path(path)
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is no plain file, so it cannot be replaced; name another")
     above = next(parent for parent in path.absolute().parents if parent.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
         raise InputError(f"{path} cannot be written: {above} is not a folder you may write to")

@@ -102,9 +102,14 @@ def scores(tables: Iterable[Counts], sets: Weights, *, macro: bool = True) -> np
 
 
 def _scored(table: Counts, sets: Weights) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    return f1(summed(table, sets))
+
+
+def summed(table: Counts, sets: Weights) -> Counts:
+    """Add the counts of the sentences of each drawn test set: sets x types x 3."""
     flat = table.reshape(len(table), -1).astype(np.float32)
     parts = [part.astype(np.float32) @ flat for part in np.array_split(sets, -(-len(sets) // 128))]
-    return f1(np.concatenate(parts).astype(np.int64).reshape(len(sets), *table.shape[1:]))
+    return np.concatenate(parts).astype(np.int64).reshape(len(sets), *table.shape[1:])
 
 
 def compared(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any]) -> Bootstrap:

@@ -34,7 +34,10 @@ def say_table(table: Table) -> None:
     """Print a table; on a terminal in colour, elsewhere as plain text that is not wrapped."""
     from rich.console import Console
 
-    Console(width=None if sys.stdout.isatty() else 160).print(table)
+    try:
+        Console(width=None if sys.stdout.isatty() else 160).print(table)
+    except SystemExit:  # rich leaves with status 1 when nobody reads on, but 1 means that a gate said no
+        raise BrokenPipeError from None
 
 
 def score_table(scores: Scores, title: str, more: Mapping[str, float]) -> Table:
