@@ -27,7 +27,7 @@ NOTES = {
     "rdp_released (recipe paper)": "and as they trained it",
 }
 """What a reader of the table needs to know about a row."""
-ABLATIONS = ("rdp-no-", "rdp (recipe")
+ABLATIONS = "rdp-no-"
 """Rows that only the whole table has."""
 DRAWN = ("rdp", "joint", "cfner", "extend_ner", "finetune")
 """Lines of the curve: few enough to be told apart; the place decides the colour."""

@@ -82,7 +82,7 @@ def presets() -> tuple[str, ...]:
 def preset(name: str) -> Preset:
     """Return a preset by its name."""
     if name not in presets():
-        raise unknown("preset", name, presets())
+        raise unknown("preset", name, (*presets(), OWN))
     table = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
     settings = {name: _setting(name, **facts) for name, facts in table["settings"].items()}
     published = {
@@ -121,14 +121,14 @@ def own(types: Sequence[str]) -> Preset:
 
 
 def quick(preset: Preset, new: str = "") -> Preset:
-    """Make a small bench of a preset: all types but one are old, few methods, half the epochs, one seed."""
+    """Make a small bench of a preset: all types but one are old, few methods, half the epochs, three seeds."""
     if new and new not in preset.types:
         raise unknown("type", new, preset.types)
     last = new or preset.types[-1]
     types = (*(type_ for type_ in preset.types if type_ != last), last)
     setting = _last_alone(types, 5)
     settings = {setting.name: setting}
-    return Preset(f"{preset.name}-quick", types, QUICK, settings, {"others": 1}, {})
+    return Preset(f"{preset.name}-quick", types, QUICK, settings, {"others": 3}, {})
 
 
 def _last_alone(types: Sequence[str], epochs: int) -> Setting:

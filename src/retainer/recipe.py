@@ -19,7 +19,7 @@ class Recipe:
     epochs: int = 10
     """Passes over the slice."""
     batch: int = 32
-    """Sentences per step; fewer, down to 8, where an epoch of a small slice would have less than 32 steps."""
+    """Sentences per step at most: fewer, down to 8, where an epoch of a small slice would have less than 32 steps."""
     optimizer: Literal["adamw", "sgd"] = "adamw"
     """The optimizer."""
     base_lr: float = 2e-4

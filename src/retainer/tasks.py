@@ -17,7 +17,10 @@ from retainer.spans import Sentence
 def group_types(types: Sequence[str], fg: int, pg: int) -> tuple[tuple[str, ...], ...]:
     """Cut the ordered types into tasks: the first ``fg`` types, then ``pg`` at a time (FG-a-PG-b)."""
     if fg < 1 or pg < 1 or fg > len(types):
-        raise InputError(f"FG-{fg}-PG-{pg} does not fit {len(types)} types; both must be at least 1")
+        raise InputError(
+            f"FG-{fg}-PG-{pg} does not fit {len(types)} types: the first task takes at least one and at most all of "
+            "them, a later one at least one"
+        )
     if (len(types) - fg) % pg:
         raise InputError(
             f"FG-{fg}-PG-{pg} leaves {(len(types) - fg) % pg} of {len(types)} types over; choose numbers that divide "

@@ -36,6 +36,9 @@ class Training:
         self.vocabulary = Vocabulary(self.student.network, lesson.encoded, narrow=lesson.live is None)
         self.slice = self.vocabulary.renumber(lesson.slice)
         self.dev = lesson.dev and lesson.dev.renumbered(self.vocabulary.renumber)
+        if self.recipe.batch < recipe.batch:
+            size = len(lesson.slice.lengths)
+            watch.note(f"batches of {self.recipe.batch}: with {recipe.batch}, {size} texts make too few steps")
         self.best: Tensors = {}
         self.facts: dict[str, Any] = {"epoch": 0, "best": None, "best_epoch": 0, "history": []}
 

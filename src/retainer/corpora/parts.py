@@ -66,7 +66,7 @@ def _documents(folder: Path) -> dict[str, list[Corpus]]:
     paths = {name: path for name, names in NAMES.items() if (path := _part(folder, names))}
     if "train" not in paths:
         raise InputError(
-            f"{folder} has no file named train.* and no folder named train; name the file itself, or rename it"
+            f"{folder} has no file named train.* and no folder named train; name its parts train, dev and test"
         )
     return {name: _read(path) for name, path in paths.items()}
 

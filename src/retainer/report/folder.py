@@ -136,6 +136,6 @@ def _check_alike(folder: Folder) -> None:
 
 def read_data(data: Path) -> Parts:
     """Read the corpus the cells were measured on."""
-    if not data.is_dir():
-        raise InputError(f"{data} is no folder; --data takes a folder with train, dev and test files")
+    if not data.exists():
+        raise InputError(f"there is no {data}; --data takes what the bench was given")
     return read_parts(data)
