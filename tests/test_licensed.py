@@ -161,7 +161,7 @@ def bare(**attributes):
         (note("a b", [bare(id="P7", start=1, end=2, TYPE="X")]), ["F:5: tag P7: 1-2 covers no word, only ' '"]),
         (
             note("abc def", [bare(id="P7", start=1, end=4, text="abc", TYPE="X")]),
-            ["F:5: tag P7: its text is 'abc', but TEXT has 'bc ' at 1-4; correct one of them"],
+            ["F:5: tag P7: its text is 'abc', but the text has 'bc ' at 1-4; correct one of them"],
         ),
     ],
 )
