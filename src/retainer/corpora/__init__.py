@@ -30,10 +30,13 @@ def read(path: str | os.PathLike[str], format: str | None = None) -> Corpus:
 
 
 def write(sentences: Iterable[Sentence], path: str | os.PathLike[str], format: str) -> None:
-    """Write a corpus; what the format could not give back is refused, and then the file stays as it was."""
+    """Write a corpus; what the format could not give back is refused, and then the file stays as it was.
+
+    Some formats are a folder of files, which must not be there yet.
+    """
     target, chosen = os.fspath(path), named(format)
     with blamed(target):
-        text = chosen.write(sentences)
-        if not text:
+        made = chosen.write(sentences)
+        if not made:
             raise InputError("there is no sentence to write")
-    save(text, target)
+    save(made, target)

@@ -1,8 +1,9 @@
 """The table of formats: what each is called, how it is read, written and recognised."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from retainer.corpora.brat import read_brat, sniff_brat, write_brat
 from retainer.corpora.conll import read_conll, write_conll
 from retainer.corpora.conll2012 import read_conll2012, sniff_conll2012, write_conll2012
 from retainer.corpora.corpus import Corpus
@@ -23,7 +24,8 @@ class Format:
     """How a format is read from text, written to text, and recognised by its first line that is not blank."""
 
     read: Callable[[str, str], Corpus]
-    write: Callable[[Iterable[Sentence]], str]
+    write: Callable[[Iterable[Sentence]], str | Mapping[str, str]]
+    """Make the text of a file, or the texts of the files of a folder by their names."""
     sniff: Callable[[str], bool]
 
 
@@ -34,6 +36,7 @@ FORMATS: dict[str, Format] = {
     "i2b2": Format(read_i2b2, write_i2b2, sniff_i2b2),
     "conll2012": Format(read_conll2012, write_conll2012, sniff_conll2012),
     "enamex": Format(read_enamex, write_enamex, sniff_enamex),
+    "brat": Format(read_brat, write_brat, sniff_brat),
     "conll": Format(read_conll, write_conll, sniff=lambda line: True),
 }
 """The formats by name, in the order in which a file is tried; columns come last because they can look like anything."""
