@@ -11,6 +11,7 @@ from retainer.corpora.doccano import read_doccano, sniff_doccano, write_doccano
 from retainer.corpora.enamex import read_enamex, sniff_enamex, write_enamex
 from retainer.corpora.i2b2 import read_i2b2, sniff_i2b2, write_i2b2
 from retainer.corpora.jsonl import read_jsonl
+from retainer.corpora.labelstudio import read_labelstudio, sniff_labelstudio, write_labelstudio
 from retainer.corpora.lines import opening
 from retainer.corpora.prodigy import read_prodigy, sniff_prodigy, write_prodigy
 from retainer.corpora.records import sniff_json
@@ -32,6 +33,7 @@ class Format:
 FORMATS: dict[str, Format] = {
     "prodigy": Format(read_prodigy, write_prodigy, sniff_prodigy),
     "doccano": Format(read_doccano, write_doccano, sniff_doccano),
+    "labelstudio": Format(read_labelstudio, write_labelstudio, sniff_labelstudio),
     "jsonl": Format(read_jsonl, write_tokens, sniff_json),
     "i2b2": Format(read_i2b2, write_i2b2, sniff_i2b2),
     "conll2012": Format(read_conll2012, write_conll2012, sniff_conll2012),
