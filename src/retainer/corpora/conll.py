@@ -30,6 +30,16 @@ def write_conll(sentences: Iterable[Sentence]) -> str:
     return written(sentences, _block)
 
 
+def is_row(line: str) -> bool:
+    """Say whether a line alone could be a row of columns: a word, and at the end a tag."""
+    cells = (_TAB if "\t" in line else _BLANKS).split(line.strip(" "))
+    try:
+        split_tag(cells[-1])
+    except InputError:
+        return _DOCSTART.match(line) is not None
+    return len(cells) > 1
+
+
 def _sentences(text: str, source: str) -> Iterator[tuple[list[str], list[str]]]:
     for filled, rows in groupby(_rows(text, source), key=bool):
         if filled:

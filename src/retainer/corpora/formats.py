@@ -11,10 +11,16 @@ from retainer.corpora.doccano import read_doccano, sniff_doccano, write_doccano
 from retainer.corpora.enamex import read_enamex, sniff_enamex, write_enamex
 from retainer.corpora.i2b2 import read_i2b2, sniff_i2b2, write_i2b2
 from retainer.corpora.jsonl import read_jsonl
-from retainer.corpora.labelstudio import read_labelstudio, sniff_labelstudio, write_labelstudio
+from retainer.corpora.labelstudio import (
+    read_labelstudio,
+    sniff_labelstudio,
+    suggest_labelstudio,
+    write_labelstudio,
+)
 from retainer.corpora.lines import opening
-from retainer.corpora.prodigy import read_prodigy, sniff_prodigy, write_prodigy
+from retainer.corpora.prodigy import read_prodigy, sniff_prodigy, suggest_prodigy, write_prodigy
 from retainer.corpora.records import sniff_json
+from retainer.corpora.suggested import Suggested
 from retainer.corpora.tokens import write_tokens
 from retainer.errors import InputError, nearest
 from retainer.spans import Sentence
@@ -42,6 +48,12 @@ FORMATS: dict[str, Format] = {
     "conll": Format(read_conll, write_conll, sniff=lambda line: True),
 }
 """The formats by name, in the order in which a file is tried; columns come last because they can look like anything."""
+
+SUGGESTIONS: dict[str, Callable[[Iterable[Suggested], str], str]] = {
+    "labelstudio": suggest_labelstudio,
+    "prodigy": suggest_prodigy,
+}
+"""The formats in which what a model found can be given to a person to correct; they take the name of the model too."""
 
 
 def named(name: str) -> Format:
