@@ -136,7 +136,12 @@ def test_line_ends_of_windows_may_count_once():
     ]
     assert [s.words for s in corpus] == [s.words for s in pair(TEXT, *lines)]
     exact = pair(text, bound(text, "Sony"), bound(text, "based", number=2))
-    assert (exact[0].text, exact.oddities) == ("Sony formed a venture with Ericsson,", {})
+    assert (exact[0].text, exact.oddities) == ("Sony formed a venture with Ericsson,", {}), "others count both"
+
+
+def test_where_both_ways_fit_brats_own_is_taken():
+    corpus = pair("0\r\n0\r\n0\r\n0", "T1\tX 6 7\t0\n")
+    assert [len(s.spans) for s in corpus] == [0, 0, 0, 1]
 
 
 def test_a_byte_order_mark_may_count(tmp_path):
@@ -251,6 +256,7 @@ def test_thousands_of_sentences_come_back_in_order(tmp_path):
         (Sentence.from_text("a\nb"), "sentence 2: it has a line break outside an entity"),
         (Sentence.from_text("\na"), "sentence 2: it has a line break outside an entity"),
         (Sentence.from_text("a\r"), "sentence 2: it has a line break outside an entity"),
+        (Sentence.from_text("a\rb"), "sentence 2: it has a carriage return, which brat takes for a line end"),
         (Sentence(("a",), (Span(0, 1, "X Y"),)), "sentence 2: the type 'X Y' has a blank, a tab or a line break"),
         (Sentence(("a",), (Span(0, 1, "X\tY"),)), "sentence 2: the type"),
         (Sentence(("a", " "), (Span(1, 2, "X"),)), r"sentence 2: span 2-3 \(X\) covers white space only"),

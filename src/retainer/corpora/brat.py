@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from retainer.corpora.corpus import Corpus
-from retainer.corpora.counting import Ruler, code_points, ruler_for
+from retainer.corpora.counting import BREAKS, MARK, POINTS, UTF16, Ruler, ruler_for
 from retainer.corpora.lines import blamed, is_blank, numbered, written
 from retainer.corpora.standoff import Tag, agree, line_of, sentences_of
 from retainer.corpora.texts import load
@@ -36,6 +36,9 @@ _BOUND = re.compile(r"(T[^ \t]*)\t([^ \t]+) ([0-9]{1,15} [0-9]{1,15}(?:;[0-9]{1,
 _OTHER = re.compile(r"([REAMN#][0-9][^ \t]*|\*)\t[^ \t]")
 _GAP = re.compile(r"[ \t\r\n]")
 _CONFIGURED = re.compile(r"[A-Za-z0-9_-]+")
+
+_WAYS = (BREAKS, POINTS, UTF16, MARK)
+"""The ways to count that occur, the likeliest first: brat's own, where a text has the line ends of Windows."""
 
 _SIZE = 100
 """Sentences in a document that we write: brat shows a document on one page."""
@@ -73,8 +76,9 @@ def read_pair(text: str, annotations: str, place: str, source: str) -> Corpus:
     """Read a text and its annotations, which come from ``place``; a line with a visible character is a sentence."""
     seen: Counter[str] = Counter()
     bounds = _bounds(annotations, place, seen)
-    ruler = ruler_for(text, lambda ruler: all(_fits(bound, ruler, text) for bound in bounds))
-    seen.update([ruler.oddity] if ruler.counts else [])
+    ways = _WAYS if "\r\n" in text else _WAYS[1:]
+    ruler = ruler_for(text, ways, lambda ruler: all(_fits(bound, ruler, text) for bound in bounds))
+    seen.update(ruler.oddities if bounds else [])
     tags = [tag for bound in bounds if (tag := _tag(bound, ruler, text, place, seen))]
     return Corpus(sentences_of(text, tags, place, seen), source, "brat", oddities=dict(+seen))
 
@@ -145,9 +149,8 @@ def _tag(bound: _Bound, ruler: Ruler, text: str, place: str, seen: Counter[str])
 
 def _misfit(bound: _Bound, text: str) -> str:
     """Say what is wrong with a line, in the offsets that it has."""
-    ours = code_points(text)
     for start, end in bound.pieces:
-        if ours.covered(text, start, end) is None:
+        if not start < end <= len(text):
             return f"{start}-{end} is empty or lies outside the text of {len(text)} characters"
     where = ";".join(f"{start}-{end}" for start, end in bound.pieces)
     found = " ".join(text[start:end] for start, end in bound.pieces)
@@ -169,6 +172,8 @@ class _Writer:
     def line(self, sentence: Sentence) -> str:
         """Take the line of a sentence, if it would come back as one."""
         text, spans = line_of(sentence)
+        if "\r" in text:
+            raise InputError("it has a carriage return, which brat takes for a line end and may not count; remove it")
         for span in spans:
             if _GAP.search(span.type):
                 raise InputError(f"the type {span.type!r} has a blank, a tab or a line break, which end it; rename it")

@@ -14,6 +14,12 @@ _TAB = re.compile("\t")
 _BLANKS = re.compile(" +")
 _DOCSTART = re.compile(r"-DOCSTART-(?![^ \t])")
 _BREAK = re.compile(r"[\t\n\r]")
+_TAGGED = re.compile(r"[^\t]\t(?:O|[BIESLU]-[^\t\"{}\[\]<>]+) *$")
+
+
+def sniff_conll(line: str) -> bool:
+    """Recognise a line that ends in a tab and a tag of letters that close no JSON: its word may look like anything."""
+    return _TAGGED.search(line) is not None
 
 
 def read_conll(text: str, source: str = "memory") -> Corpus:

@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+POINTS = ""
 UTF16 = "UTF-16 units"
 BREAKS = "the line ends of Windows as one character"
 MARK = "a byte order mark"
+"""What is counted otherwise than by us: browsers and Java count UTF-16 units; brat's server reads a Windows line end as
+one character, and a byte order mark as a character of the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ruler:
     """A way to count: for every offset the position in the text, or -1 where the offset is inside a character."""
 
-    counts: str
-    """What is counted otherwise than by us; empty for our own way."""
+    way: str
     positions: Sequence[int]
 
     @property
-    def oddity(self) -> str:
-        """What to call a text that was counted this way."""
-        return f"texts whose offsets count {self.counts}"
+    def oddities(self) -> list[str]:
+        """What to note of a text that was counted this way."""
+        return [f"texts whose offsets count {self.way}"] if self.way else []
 
     def covered(self, text: str, start: int, end: int) -> str | None:
         """Return the text between two offsets, or None where they are no offsets of the text."""
@@ -30,27 +32,19 @@ class Ruler:
         return text[self.positions[start] : self.positions[end]]
 
 
-def ruler_for(text: str, fits: Callable[[Ruler], bool]) -> Ruler:
-    """Return the first ruler under which every annotation covers what it shows, or ours where none does.
-
-    Browsers and Java count UTF-16 units; brat's server reads a Windows line end as one character and a byte order mark
-    as a character of the text.
-    """
-    return next(filter(fits, _rulers(text)), code_points(text))
+def ruler_for(text: str, ways: Sequence[str], fits: Callable[[Ruler], bool]) -> Ruler:
+    """Return the first ruler under which every annotation covers what it shows, or ours where none does."""
+    return next(filter(fits, (_ruler(text, way) for way in ways)), _ruler(text, POINTS))
 
 
-def code_points(text: str) -> Ruler:
-    """Return our own ruler."""
-    return Ruler("", range(len(text) + 1))
-
-
-def _rulers(text: str) -> Iterator[Ruler]:
-    yield code_points(text)
-    if not text.isascii():
-        yield Ruler(UTF16, [*_utf16(text), len(text)])
-    if "\r\n" in text:
-        yield Ruler(BREAKS, [*_breaks(text), len(text)])
-    yield Ruler(MARK, range(-1, len(text) + 1))
+def _ruler(text: str, way: str) -> Ruler:
+    positions: dict[str, Callable[[], Sequence[int]]] = {
+        POINTS: lambda: range(len(text) + 1),
+        UTF16: lambda: [*_utf16(text), len(text)],
+        BREAKS: lambda: [*_breaks(text), len(text)],
+        MARK: lambda: range(-1, len(text) + 1),
+    }
+    return Ruler(way, positions[way]())
 
 
 def _utf16(text: str) -> Iterator[int]:

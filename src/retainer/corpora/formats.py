@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from retainer.corpora.brat import read_brat, sniff_brat, write_brat
-from retainer.corpora.conll import read_conll, write_conll
+from retainer.corpora.conll import read_conll, sniff_conll, write_conll
 from retainer.corpora.conll2012 import read_conll2012, sniff_conll2012, write_conll2012
 from retainer.corpora.corpus import Corpus
 from retainer.corpora.doccano import read_doccano, sniff_doccano, write_doccano
@@ -64,6 +64,8 @@ def named(name: str) -> Format:
 
 
 def sniffed(text: str) -> Format:
-    """Return the format that the first line of a text speaks of."""
+    """Return the format that the first line of a text speaks of; a tag after a tab tells columns from all but brat."""
     line = opening(text)
+    if sniff_conll(line) and not sniff_brat(line):
+        return FORMATS["conll"]
     return next(format for format in FORMATS.values() if format.sniff(line))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from retainer.corpora.corpus import Corpus
-from retainer.corpora.counting import Ruler, code_points, ruler_for
+from retainer.corpora.counting import POINTS, UTF16, Ruler, ruler_for
 from retainer.corpora.lines import blamed, written
 from retainer.corpora.marked import marked, visible
 from retainer.corpora.records import Record, checked, dump, each, field, listed, sniff_list
@@ -196,8 +196,8 @@ def _marks(value: Any) -> bool:
 
 
 def _sentence(text: str, regions: list[_Region], seen: Counter[str]) -> Sentence | None:
-    ruler = ruler_for(text, lambda ruler: all(region.fits(ruler, text) for region in regions))
-    seen.update([ruler.oddity] if ruler.counts else [])
+    ruler = ruler_for(text, (POINTS, UTF16), lambda ruler: all(region.fits(ruler, text) for region in regions))
+    seen.update(ruler.oddities)
     return marked(text, [_span(region, ruler, text) for region in regions], seen)
 
 
@@ -206,7 +206,7 @@ def _span(region: _Region, ruler: Ruler, text: str) -> Span:
     if ruler.covered(text, region.start, region.end) is None:
         raise InputError(f"span {where} ({region.label}) is empty or lies outside the text of {len(text)} characters")
     if not region.fits(ruler, text):
-        found = code_points(text).covered(text, region.start, region.end)
+        found = text[region.start : region.end]
         raise InputError(f"the text of a region is {region.text!r}, but the task has {found!r} at {where}")
     return Span(ruler.positions[region.start], ruler.positions[region.end], region.label)
 
