@@ -435,9 +435,11 @@ def test_brackets_can_be_words(tmp_path, line):
         (
             b'[{"text": "a", "spans": []}]',
             None,
-            "F:1: found [{'spans': [], 'text': 'a'}] where an object must stand; write one JSON object",
+            "F:1: task 1: found the keys text, spans; a list must hold tasks of Label Studio (data and annotations)",
         ),
-        (b'[\n  {"text": "a"}\n]', None, "F:1: this is not JSON (Expecting value at column 2); write one JSON object"),
+        (b'[\n  {"text": "a"}\n]', None, "F:2: task 1: found the keys text; a list must hold tasks of Label Studio"),
+        (b'[\n  {"data": }\n]', None, "F:2: this is not JSON ("),
+        (b'[{"data": {"text": "a"}}, 7]', None, "F:1: must be an object, found 7"),
         (b'{\n"text": "a"\n}', None, "F:1: this is not JSON"),
         (b'{"text": "a", "spans": [}', None, "F:1: this is not JSON"),
         (b'{"text": "a", "spans": []}', "conll", "F:1: tag '[]}' fits no scheme"),
@@ -488,7 +490,7 @@ def test_a_word_that_begins_with_a_byte_order_mark_survives(tmp_path):
 def test_unknown_formats_are_refused_with_the_known_and_the_nearest(tmp_path, monkeypatch, call):
     monkeypatch.chdir(tmp_path)
     Path("x").write_text("a O")
-    with pytest.raises(InputError, match=r"'conl' \(did you mean 'conll'\?\); known are conll, conll2012, doccano, en"):
+    with pytest.raises(InputError, match=r"'conl' \(did you mean 'conll'\?\); known are brat, conll, conll2012, doc"):
         call("conl")
     with pytest.raises(InputError, match="no format 'qqq'; known are"):
         call("qqq")

@@ -161,7 +161,7 @@ def bare(**attributes):
         (note("a b", [bare(id="P7", start=1, end=2, TYPE="X")]), ["F:5: tag P7: 1-2 covers no word, only ' '"]),
         (
             note("abc def", [bare(id="P7", start=1, end=4, text="abc", TYPE="X")]),
-            ["F:5: tag P7: its text is 'abc', but TEXT has 'bc ' at 1-4; correct one of them"],
+            ["F:5: tag P7: its text is 'abc', but the text has 'bc ' at 1-4; correct one of them"],
         ),
     ],
 )
@@ -573,7 +573,7 @@ def test_a_folder_is_a_corpus_of_its_own(tmp_path):
     [
         (
             {"train/readme.txt": "a O"},
-            r"train: this is a folder; .* \(files whose names end in gold_conll, .name, .xml\)",
+            r"train: this is a folder; .* \(files whose names end in gold_conll, .name, .xml, .ann\)",
         ),
         ({"other/a.xml": note()}, "has no file named train.* and no folder named train"),
         ({"train/a.xml": note(" ")}, "a.xml: found no sentence"),

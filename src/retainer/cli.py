@@ -22,7 +22,7 @@ VERBS = {
     "report": "say which method of a bench to use, and whether the difference is real",
     "check": "see what is odd in data before anyone trains on it",
     "convert": "turn one format into another",
-    "export": "write a model as ONNX, for use without PyTorch",
+    "export": "write a model as ONNX, or what it finds as suggestions to correct",
     "split": "cut a corpus into the tasks of the benchmark protocol",
 }
 

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from retainer.corpora.suggested import Suggested
 from retainer.encode import Encoded
 from retainer.metrics import Array, Scores, Spans, flat_spans, predicted_spans, score
 from retainer.model import Tagger
 from retainer.outputs import Outputs
-from retainer.spans import Sentence
+from retainer.spans import Sentence, Span
 
 BUDGET = {"cpu": 1024, "cuda": 65536}
 """Pieces per batch when nothing is learned: a batch that fits the cache of a CPU, one that fills a GPU."""
@@ -98,3 +99,15 @@ def entities(tagger: Tagger, sentences: Sequence[Sentence]) -> list[list[dict[st
             }
         )
     return found
+
+
+def suggested(tagger: Tagger, sentences: Sequence[Sentence]) -> list[Suggested]:
+    """Return sentences with the entities a tagger finds in them, for a person to correct."""
+    return [_suggested(*pair) for pair in zip(sentences, entities(tagger, sentences), strict=True)]
+
+
+def _suggested(sentence: Sentence, found: list[dict[str, Any]]) -> Suggested:
+    text, offsets = sentence.located()
+    spans = [Span(entity["start"], entity["end"], entity["entity_group"]) for entity in found]
+    placed = Sentence.from_offsets(text, offsets, spans)
+    return Suggested(placed.words, placed.spans, text, offsets, tuple(entity["score"] for entity in found))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from retainer.commands.output import say
+from retainer.commands.output import say, tell
 from retainer.corpora import FORMATS, read, write
 from retainer.errors import InputError
 from retainer.files import require_free
@@ -13,6 +13,7 @@ SUFFIXES = {
     **dict.fromkeys((".conll", ".txt", ".tsv", ".iob"), "conll"),
     **dict.fromkeys((".gold_conll", ".v4_gold_conll"), "conll2012"),
     ".jsonl": "jsonl",
+    ".json": "labelstudio",
     ".name": "enamex",
     ".xml": "i2b2",
 }
@@ -21,12 +22,12 @@ SUFFIXES = {
 def convert(in_: str, out: str, /, *, from_: str | None = None, to: str | None = None) -> None:
     """Turn a corpus from one format into another.
 
-    :param in_: annotated file, or a folder of documents (OntoNotes, I2B2)
-    :param out: file to write; must not exist
-    :param from_: format of IN: conll, jsonl, prodigy, doccano, conll2012, enamex or i2b2 (default: told from the
-        content)
-    :param to: format of OUT: conll, jsonl (tokens and ner_tags), prodigy, doccano, conll2012, enamex or i2b2 (default:
-        told from its suffix)
+    :param in_: annotated file, or a folder of documents (brat, OntoNotes, I2B2)
+    :param out: file to write, or for brat a folder; must not exist
+    :param from_: format of IN: conll, jsonl, prodigy, doccano, labelstudio, brat, conll2012, enamex or i2b2 (default:
+        told from the content)
+    :param to: format of OUT: conll, jsonl (tokens and ner_tags), prodigy, doccano, labelstudio, brat, conll2012, enamex
+        or i2b2 (default: told from its suffix)
     """
     target = to or SUFFIXES.get(Path(out).suffix)
     if target is None:
@@ -34,4 +35,6 @@ def convert(in_: str, out: str, /, *, from_: str | None = None, to: str | None =
     require_free(out)
     corpus = read(in_, from_)
     write(corpus, out, target)
+    for what, count in corpus.oddities.items():
+        tell(f"note: {count} {what}")
     say(f"{len(corpus)} sentences, {sum(corpus.counts.values())} entities: {corpus.format} -> {target}")

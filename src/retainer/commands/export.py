@@ -2,20 +2,92 @@
 
 from __future__ import annotations
 
-from retainer.commands.output import say
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from retainer.commands.output import say, tell
+from retainer.corpora import Corpus, read_texts, write_suggestions
+from retainer.errors import InputError
 from retainer.files import require_free
 
+if TYPE_CHECKING:
+    from retainer.corpora.suggested import Suggested
+    from retainer.version import Version
 
-def export(model: str, /, *, onnx: str, int8: bool = False) -> None:
-    """Write a model for use without PyTorch. predict and evaluate take the folder like any model.
+CHUNK = 256
+"""Texts looked at at once, which bounds the memory."""
+
+
+def export(
+    model: str,
+    /,
+    *,
+    onnx: str | None = None,
+    int8: bool = False,
+    labelstudio: str | None = None,
+    prodigy: str | None = None,
+    input: str | None = None,
+    device: str = "auto",
+) -> None:
+    """Write a model for use without PyTorch, or what it finds in texts, for a person to correct.
+
+    Exactly one of --onnx, --labelstudio and --prodigy says which. predict and evaluate take the folder of --onnx like
+    any model; learn, check and convert take the corrected texts.
 
     :param model: a version's folder, any token-classification checkpoint, or a hub name
     :param onnx: new folder for model.onnx, the tokenizer and the names of the labels
     :param int8: 8-bit weights in most layers: less than half the size, faster on a CPU, a few entities differ
+    :param labelstudio: file to write: tasks with predictions, to import into Label Studio; needs --input
+    :param prodigy: file to write: tasks with spans, to correct in Prodigy; needs --input
+    :param input: the texts: a file with one text per line, JSON lines with a "text", or an annotated file or folder,
+        whose annotations are left behind
+    :param device: where the model looks at the texts: auto, cpu or cuda
     """
-    require_free(onnx)
+    files = {"labelstudio": labelstudio, "prodigy": prodigy}
+    chosen = {format: file for format, file in files.items() if file is not None}
+    if len(chosen) + (onnx is not None) != 1:
+        raise InputError("give exactly one of --onnx DIR, --labelstudio FILE and --prodigy FILE")
+    if onnx is not None:
+        if input is not None:
+            raise InputError("--input belongs to --labelstudio and --prodigy; leave it out")
+        return _export_network(model, onnx, int8)
+    if int8 or input is None:
+        raise InputError("--int8 belongs to --onnx; leave it out" if int8 else "which texts? give --input FILE")
+    [(format, file)] = chosen.items()
+    _export_suggestions(model, format, file, input, device)
+
+
+def _export_network(model: str, folder: str, int8: bool) -> None:
+    require_free(folder)
     from retainer.version import load
 
     version = load(model, device="cpu", need_head=True)
-    version.export(onnx, int8=int8)
-    say(f"exported  {', '.join(version.types)}\nonnx      {onnx}\n\nTry it:   retainer predict {onnx} 'some text'")
+    version.export(folder, int8=int8)
+    say(f"exported  {', '.join(version.types)}\nonnx      {folder}\n\nTry it:   retainer predict {folder} 'some text'")
+
+
+def _export_suggestions(model: str, format: str, file: str, input: str, device: str) -> None:
+    require_free(file)
+    texts = read_texts(input)  # bad input is noticed before a model is loaded
+    for what, count in texts.oddities.items():
+        tell(f"note: {count} {what}")
+    from retainer.version import load
+
+    version = load(model, device=device, need_head=True)
+    found = _suggestions(version, texts)
+    write_suggestions(found, file, format, name_of(model, version))
+    entities = sum(len(sentence.spans) for sentence in found)
+    say(f"{len(found)} texts ({texts.format}), {entities} entities of {', '.join(version.types)} -> {file}")
+
+
+def _suggestions(version: Version, texts: Corpus) -> list[Suggested]:
+    from retainer.predict import suggested
+
+    chunks = (texts.sentences[at : at + CHUNK] for at in range(0, len(texts), CHUNK))
+    return [sentence for chunk in chunks for sentence in suggested(version.tagger, chunk)]
+
+
+def name_of(model: str, version: Version) -> str:
+    """Name a model for those who meet its predictions later: the folder, and the beginning of its weights' hash."""
+    name = Path(model).resolve().name if Path(model).is_dir() else model
+    return f"{name} {version.lineage.weights[:12]}".strip()

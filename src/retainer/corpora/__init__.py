@@ -6,14 +6,26 @@ from pathlib import Path
 
 from retainer.corpora.corpus import Corpus, fingerprint
 from retainer.corpora.documents import document_files, filled, join, read_document, read_file
-from retainer.corpora.formats import FORMATS, Format, named
+from retainer.corpora.formats import FORMATS, SUGGESTIONS, Format, named
+from retainer.corpora.inputs import loose_texts
 from retainer.corpora.lines import blamed
 from retainer.corpora.parts import read_parts
-from retainer.corpora.texts import save
+from retainer.corpora.suggested import Suggested
+from retainer.corpora.texts import load, save
 from retainer.errors import InputError
 from retainer.spans import Sentence
 
-__all__ = ["FORMATS", "Corpus", "Format", "fingerprint", "read", "read_parts", "write"]
+__all__ = [
+    "FORMATS",
+    "Corpus",
+    "Format",
+    "fingerprint",
+    "read",
+    "read_parts",
+    "read_texts",
+    "write",
+    "write_suggestions",
+]
 
 
 def read(path: str | os.PathLike[str], format: str | None = None) -> Corpus:
@@ -30,10 +42,29 @@ def read(path: str | os.PathLike[str], format: str | None = None) -> Corpus:
 
 
 def write(sentences: Iterable[Sentence], path: str | os.PathLike[str], format: str) -> None:
-    """Write a corpus; what the format could not give back is refused, and then the file stays as it was."""
+    """Write a corpus; what the format could not give back is refused, and then the file stays as it was.
+
+    Some formats are a folder of files, which must not be there yet.
+    """
     target, chosen = os.fspath(path), named(format)
     with blamed(target):
-        text = chosen.write(sentences)
-        if not text:
+        made = chosen.write(sentences)
+        if not made:
             raise InputError("there is no sentence to write")
+    save(made, target)
+
+
+def read_texts(path: str | os.PathLike[str]) -> Corpus:
+    """Read texts alone: of a corpus, whose annotations are left behind, of JSON records, or of lines of plain text."""
+    source = os.fspath(path)
+    corpus = read(source) if os.path.isdir(source) else loose_texts(load(source), source)
+    sentences = tuple(sentence.with_spans(()) for sentence in filled(corpus))
+    return Corpus(sentences, source, corpus.format, oddities=corpus.oddities)
+
+
+def write_suggestions(sentences: Iterable[Suggested], path: str | os.PathLike[str], format: str, model: str) -> None:
+    """Write what a model of that name found, for a person to correct."""
+    target = os.fspath(path)
+    with blamed(target):
+        text = SUGGESTIONS[format](sentences, model)
     save(text, target)

@@ -14,6 +14,12 @@ _TAB = re.compile("\t")
 _BLANKS = re.compile(" +")
 _DOCSTART = re.compile(r"-DOCSTART-(?![^ \t])")
 _BREAK = re.compile(r"[\t\n\r]")
+_TAGGED = re.compile(r"[^\t]\t(?:O|[BIESLU]-[^\t\"{}\[\]<>]+) *$")
+
+
+def sniff_conll(line: str) -> bool:
+    """Recognise a line that ends in a tab and a tag of letters that close no JSON: its word may look like anything."""
+    return _TAGGED.search(line) is not None
 
 
 def read_conll(text: str, source: str = "memory") -> Corpus:
@@ -28,6 +34,16 @@ def read_conll(text: str, source: str = "memory") -> Corpus:
 def write_conll(sentences: Iterable[Sentence]) -> str:
     """Write word, tab and IOB2 tag on a line; what would not read back the same is refused."""
     return written(sentences, _block)
+
+
+def is_row(line: str) -> bool:
+    """Say whether a line alone could be a row of columns: a word, and at the end a tag."""
+    cells = (_TAB if "\t" in line else _BLANKS).split(line.strip(" "))
+    try:
+        split_tag(cells[-1])
+    except InputError:
+        return _DOCSTART.match(line) is not None
+    return len(cells) > 1
 
 
 def _sentences(text: str, source: str) -> Iterator[tuple[list[str], list[str]]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from retainer.corpora.corpus import Corpus
 from retainer.corpora.lines import written
-from retainer.corpora.marked import marked, read_marked, running, span_of
+from retainer.corpora.marked import marked, read_marked, span_of, visible
 from retainer.corpora.records import Record, checked, dump, each, field, keys_of
 from retainer.errors import InputError
 from retainer.spans import Sentence, Span
@@ -48,9 +48,5 @@ def _span(item: Any) -> Span:
 
 
 def _record(sentence: Sentence) -> Record:
-    text, _ = running(sentence)
-    spans = sentence.character_spans()
-    for span in spans:
-        if not text[span.start : span.end].strip():
-            raise InputError(f"span {span.start}-{span.end} ({span.type}) covers white space only; leave it out")
+    text, spans = visible(sentence)
     return {"text": text, "label": [[span.start, span.end, span.type] for span in spans]}

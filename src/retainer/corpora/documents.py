@@ -13,7 +13,7 @@ from retainer.corpora.formats import named, sniffed
 from retainer.corpora.texts import load
 from retainer.errors import InputError
 
-ENDINGS = {"gold_conll": "conll2012", ".name": "enamex", ".xml": "i2b2"}
+ENDINGS = {"gold_conll": "conll2012", ".name": "enamex", ".xml": "i2b2", ".ann": "brat"}
 """The formats of documents by how their names end, in the order in which a folder is searched for them.
 
 Names, not content, because such folders are full of other files: parses, word senses, predicted entities.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
+from typing import TypeVar
 
 from retainer.errors import InputError
 from retainer.spans import Sentence
@@ -48,7 +49,10 @@ class blamed:
             raise InputError(f"{self.where}: {error}") from error
 
 
-def written(sentences: Iterable[Sentence], write: Callable[[Sentence], str]) -> str:
+_S = TypeVar("_S", bound=Sentence)
+
+
+def written(sentences: Iterable[_S], write: Callable[[_S], str]) -> str:
     """Join what ``write`` makes of every sentence; one that no format could give back is refused by its number."""
     parts = []
     for number, sentence in enumerate(sentences, 1):

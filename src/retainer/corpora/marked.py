@@ -58,6 +58,16 @@ def running(sentence: Sentence) -> tuple[str, tuple[Offset, ...]]:
     return text, offsets
 
 
+def visible(sentence: Sentence) -> tuple[str, tuple[Span, ...]]:
+    """Return text and entities (in characters) to write where there is no place for words."""
+    text, _ = running(sentence)
+    spans = sentence.character_spans()
+    for span in spans:
+        if not text[span.start : span.end].strip():
+            raise InputError(f"span {span.start}-{span.end} ({span.type}) covers white space only; leave it out")
+    return text, spans
+
+
 def _refuse_overlaps(spans: Sequence[Span]) -> None:
     """Compare characters, not words: these are the numbers that the user can find in the file."""
     ordered = sorted(spans)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xml.parsers import expat
 
 from retainer.corpora.lines import blamed
+from retainer.corpora.standoff import Tag
 from retainer.errors import InputError
 from retainer.spans import Span
 
@@ -15,17 +16,6 @@ ROOT = "deIdi2b2"
 """The outermost element."""
 
 _NUMBER = re.compile("[0-9]{1,15}")
-
-
-@dataclass(frozen=True, slots=True)
-class Tag:
-    """An annotation: where it stands in the file, what it is called there, and what it says."""
-
-    line: int
-    id: str
-    span: Span
-    text: str | None
-    """The text it claims to cover, if it says so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from retainer.corpora.corpus import Corpus
 from retainer.corpora.lines import written
 from retainer.corpora.marked import marked, read_marked, running, span_of
 from retainer.corpora.records import Record, checked, dump, each, field, keys_of
+from retainer.corpora.suggested import Suggested
 from retainer.errors import InputError
 from retainer.spans import Sentence
 from retainer.words import Offset
@@ -31,6 +32,11 @@ def write_prodigy(sentences: Iterable[Sentence]) -> str:
     return written(sentences, lambda sentence: dump(_record(sentence)))
 
 
+def suggest_prodigy(sentences: Iterable[Suggested], model: str) -> str:
+    """Write what a model found as unanswered tasks: Prodigy shows the spans, and ``meta`` in a corner."""
+    return written(sentences, lambda sentence: dump(_suggestion(sentence, model)))
+
+
 def _sentence(record: Record, seen: Counter[str]) -> Sentence | None:
     if record.get("answer") in ("reject", "ignore"):
         seen[REFUSED] += 1
@@ -38,10 +44,11 @@ def _sentence(record: Record, seen: Counter[str]) -> Sentence | None:
     text = field(record, "text", str)
     bare = "answer" in record and "spans" not in record
     spans = [] if bare else each(record, "spans", lambda item: span_of(checked(item, dict)))
-    return marked(text, spans, seen, _offsets(record, text) if record.get("tokens") else None)
+    return marked(text, spans, seen, offsets_of(record, text) if record.get("tokens") else None)
 
 
-def _offsets(record: Record, text: str) -> list[Offset]:
+def offsets_of(record: Record, text: str) -> list[Offset]:
+    """Return the places of the tokens of a record in its text."""
     offsets = each(record, "tokens", lambda item: _offset(checked(item, dict), text))
     ends = [0, *(end for _, end in offsets)]
     for number, (start, _) in enumerate(offsets):
@@ -79,3 +86,11 @@ def _spans(sentence: Sentence) -> list[dict[str, Any]]:
         }
         for span, place in zip(sentence.spans, sentence.character_spans(), strict=True)
     ]
+
+
+def _suggestion(sentence: Suggested, model: str) -> Record:
+    record = _record(sentence)
+    for span, score in zip(record["spans"], sentence.scores, strict=True):
+        span.update(score=score, source=model)
+    least = {"score": min(sentence.scores)} if sentence.scores else {}
+    return {**record, "meta": {"model": model, **least}}

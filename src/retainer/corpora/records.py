@@ -1,4 +1,4 @@
-"""JSON lines: one record to a line, and what its fields must be."""
+"""JSON records: one to a line, or in a list; and what their fields must be."""
 
 import json
 import re
@@ -16,7 +16,9 @@ EMPTY = "empty texts"
 
 _T = TypeVar("_T")
 _NAMES = {str: "a string", int: "a whole number", list: "a list", dict: "an object"}
-_JSON = re.compile(r'\{\s*("[^"]*"\s*:|\}?\s*$)|\[\s*(\{\s*("|$)|\]?\s*$)')
+_OBJECT = re.compile(r'\{\s*("[^"]*"\s*:|\}?\s*$)')
+_LIST = re.compile(r'\[\s*(\{\s*("|$)|\]?\s*$)')
+_BETWEEN = re.compile(r"[\s,]*")
 _SURROGATE = re.compile(r"\\u[dD]")
 
 
@@ -25,7 +27,12 @@ def sniff_json(line: str) -> bool:
 
     A brace or a bracket alone proves nothing: both are words in a file of columns.
     """
-    return _JSON.match(line.lstrip(" \t")) is not None
+    return sniff_list(line) or _OBJECT.match(line.lstrip(" \t")) is not None
+
+
+def sniff_list(line: str) -> bool:
+    """Recognise a line that opens a list of JSON objects."""
+    return _LIST.match(line.lstrip(" \t")) is not None
 
 
 def keys_of(line: str) -> frozenset[str]:
@@ -51,13 +58,47 @@ def parse(line: str) -> Record:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
-        reason = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else error
-        raise InputError(f"this is not JSON ({reason}); write one JSON object per line") from error
+        raise InputError(f"this is not JSON ({_reason(error)}); write one JSON object per line") from error
     if not isinstance(value, dict):
         raise InputError(f"found {reprlib.repr(value)} where an object must stand; write one JSON object per line")
     if _SURROGATE.search(line):
         _refuse_surrogates(value)
     return value
+
+
+def listed(text: str, source: str) -> Iterator[tuple[str, Record]]:
+    """Yield the place of every record in a JSON list, which may go over many lines, and the record."""
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", 1)
+        raise InputError(f"{source}:{line}: this is not JSON ({_reason(error)}); is the file damaged?") from error
+    if not isinstance(values, list):
+        raise InputError(f"{source}:1: found {reprlib.repr(values)} where a list must stand")
+    half = _SURROGATE.search(text)
+    for line, value in zip(_lines(text, len(values)), values, strict=True):
+        where = f"{source}:{line}"
+        with blamed(where):
+            record = checked(value, dict)
+            if half:
+                _refuse_surrogates(record)
+        yield where, record
+
+
+def _reason(error: Exception) -> str:
+    return f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+
+
+def _lines(text: str, count: int) -> Iterator[int]:
+    """Yield the lines on which the members of a list begin: the decoder does not tell, so it walks through again."""
+    decoder, at, line = json.JSONDecoder(), text.index("[") + 1, 1 + text.count("\n", 0, text.index("["))
+    for _ in range(count):
+        match = _BETWEEN.match(text, at)
+        start = match.end() if match else at
+        line += text.count("\n", at, start)
+        yield line
+        at = decoder.raw_decode(text, start)[1]
+        line += text.count("\n", start, at)
 
 
 def _refuse_surrogates(record: Record) -> None:

@@ -1,9 +1,10 @@
-"""The text of a corpus file."""
+"""The texts of the files of a corpus."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from retainer.errors import InputError
-from retainer.files import write_text
+from retainer.files import new_folder, write_bytes
 
 _MARK = "\ufeff"
 
@@ -23,15 +24,33 @@ def load(path: str) -> str:
         raise InputError(f"{path}:{line}: the byte 0x{byte:02x} is not UTF-8 here; save the file as UTF-8") from error
 
 
-def save(text: str, path: str) -> None:
-    """Put the file in place whole; a text that begins with a byte order mark gets one more, for ``load`` to take."""
-    target = Path(path)
+def save(made: str | Mapping[str, str], path: str) -> None:
+    """Put a file in place, or a new folder with files by their names: whole or not at all."""
     try:
-        if target.exists() and not target.is_file():
-            raise InputError(f"{path}: this is no plain file, so it cannot be replaced; name another")
-        write_text(target, _MARK + text if text.startswith(_MARK) else text)
+        if isinstance(made, str):
+            _save_file(_marked(made).encode(), path)
+        else:
+            _save_folder({name: _marked(text).encode() for name, text in made.items()}, path)
     except OSError as error:
         raise InputError(f"{path}: the file cannot be written ({error.strerror})") from error
     except UnicodeEncodeError as error:
         half = error.object[error.start]
         raise InputError(f"{path}: {half!r} is half a surrogate pair, no character; remove it") from error
+
+
+def _marked(text: str) -> str:
+    """Give a text that begins with a byte order mark one more, for ``load`` to take."""
+    return _MARK + text if text.startswith(_MARK) else text
+
+
+def _save_file(data: bytes, path: str) -> None:
+    target = Path(path)
+    if target.exists() and not target.is_file():
+        raise InputError(f"{path}: this is no plain file, so it cannot be replaced; name another")
+    write_bytes(target, data)
+
+
+def _save_folder(files: Mapping[str, bytes], path: str) -> None:
+    with new_folder(path) as scratch:
+        for name, data in files.items():
+            (scratch / name).write_bytes(data)
