@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test lint format picture clean
+.PHONY: demo test lint format picture readme clean
 
 demo: $(READY)  ## see forgetting happen, and not happen (a few minutes on two cores)
 	rm -rf demo
@@ -20,6 +20,9 @@ lint: $(READY)  ## style, types
 format: $(READY)  ## let ruff arrange the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+readme: $(READY)  ## write the README's table and curve again, out of results/
+	$(BIN)/python benchmarks/readme.py
 
 picture: demo  ## make the picture of the README again
 	cp demo/curves.svg docs/demo.svg

@@ -6,7 +6,7 @@ import multiprocessing
 import re
 import shutil
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -21,10 +21,14 @@ from retainer.corpora.generated import generate
 from retainer.errors import InputError
 from retainer.guesses import judge
 from retainer.methods import METHODS, RDP
+from retainer.methods import method as find_method
 from retainer.metrics import gold_spans, score
-from retainer.preset import Setting, preset, presets
+from retainer.preset import Preset, Setting, preset, presets
 from retainer.recipe import RECIPES, Recipe
-from retainer.report.summary import LEGEND, Row, lines, markdown, rows, sheets, tables
+from retainer.report.folder import read_folder
+from retainer.report.ranking import COLUMNS, rankings
+from retainer.report.rows import Row, told_apart
+from retainer.report.sheets import LEGEND, SHOWN, markdown, sheets, tables
 from retainer.sequence import run
 from retainer.spans import Span
 from retainer.tasks import hide, plan
@@ -78,11 +82,41 @@ class TestPresets:
             assert (len(setting.types or one.types) - setting.fg) % setting.pg == 0
             assert setting.epochs == (20 if setting.pg == 2 else 10)
         assert set(one.seeds) <= {*one.methods, "others"} and min(one.seeds.values()) >= 1
+        assert (one.paper is None) == (not one.published), "what is published was made somehow"
+        for setting, doubted in one.misprints.items():
+            assert set(doubted) <= set(one.published[setting])
         assert one.types == tuple(sorted(one.types))
         for setting, rows_ in one.published.items():
             for method, (micro, macro) in rows_.items():
                 assert 0 < macro < 100 and 0 < micro < 100
                 assert macro <= micro or (name, setting, method) in ODD
+
+    @pytest.mark.parametrize("name", [name for name in presets() if preset(name).published])
+    def test_recipe_and_methods_are_those_of_the_papers(self, name):
+        """What the preset says of the papers is what the recipe `paper` and the methods' defaults do."""
+        paper, methods = preset(name).paper, preset(name).methods
+        assert replace(Recipe(), **paper.recipe) == RECIPES["paper"]
+        assert (paper.recipe["batch"], paper.recipe["base_lr"], paper.recipe["lr"]) == (8, 2e-3, 4e-4)
+        assert (paper.encoder, paper.runs) == ("bert-base-cased", 5)
+        for one, numbers in paper.numbers.items():
+            assert find_method(one, numbers) == METHODS[one]
+            kinds = {field.name: field.type for field in fields(METHODS[one])}
+            assert one == "tbcl" or "-no-" in one or {f for f in kinds if kinds[f] in ("float", "int")} <= set(numbers)
+        ours = {"learn_and_review", "frozen"}
+        assert set(paper.numbers) == {one for one in methods if fields(METHODS[one])} - ours
+        assert set(preset(name).published) == set(preset(name).settings)
+        assert paper == preset("conll2003").paper, "they trained the same way everywhere"
+
+    def test_repeated_scores_are_marked_as_misprints(self):
+        """The same two averages on two corpora cannot both be right: one of them says so."""
+        seen = {}
+        for name in presets():
+            for setting, rows in preset(name).published.items():
+                for method, scores in rows.items():
+                    marked = method in preset(name).misprints.get(setting, {})
+                    seen.setdefault((method, scores), []).append(marked)
+        repeated = {key: marks for key, marks in seen.items() if len(marks) > 1}
+        assert len(repeated) == 2 and all(sorted(marks) == [False, True] for marks in repeated.values())
 
     def test_fewnerd_takes_the_most_frequent_types(self, fewnerd):
         train, dev, test = read_parts(fewnerd)
@@ -97,6 +131,7 @@ class TestPresets:
     def test_conll2003_fits_the_corpus(self, conll2003):
         train, dev, test = read_parts(conll2003)
         assert train.types == preset("conll2003").types == dev.types == test.types
+        assert dict(test.counts) == preset("conll2003").test
 
     def test_open_corpora_fit(self, open_corpus):
         name, folder = open_corpus
@@ -108,7 +143,9 @@ class TestPresets:
         one = preset(name)
         assert list(one.settings) == list(one.published) == ["FG-1-PG-1", "FG-2-PG-2", "FG-8-PG-1", "FG-8-PG-2"]
         told = {"finetune", "self_training", "extend_ner", "lucir", "podnet", "cfner", "tbcl", "rdp"}
-        assert all(set(rows_) == told for rows_ in one.published.values())
+        without = {"rdp-no-cd", "rdp-no-se", "rdp-no-ppl", "rdp-no-pl"}
+        for setting, rows_ in one.published.items():
+            assert set(rows_) == (told | without if setting == "FG-1-PG-1" else told)
         assert len(one.types) == {"ontonotes5": 18, "i2b2": 16}[name]
 
     def test_other_settings_can_be_named(self):
@@ -356,43 +393,129 @@ def fake(method, seed, macro, setting="FG-1-PG-1", variant=""):
     }
 
 
+PRINTED = Preset(
+    "p",
+    ("a", "b", "c"),
+    methods=("rdp",),
+    settings={"FG-1-PG-1": Setting("FG-1-PG-1", 1, 2, 10)},
+    seeds={"others": 1},
+    published={"FG-1-PG-1": {"rdp": (82.55, 80.64)}},
+    test={"a": 40},
+)
+"""A preset with a published score, of the types and tasks of the cells above."""
+
+
+def table(cells, preset=None):
+    """The lines of the bench's own table of one setting."""
+    return sheets(rankings(cells, preset))[0].lines
+
+
 class TestTable:
     CELLS = [fake("rdp", 1, 70.0), fake("rdp", 2, 74.0), fake("joint", 1, 82.0), fake("rdp", 1, 60.0, "FG-2-PG-1")]
 
     def test_means_and_distances(self):
-        found = rows(self.CELLS)
-        assert list(found) == ["FG-1-PG-1", "FG-2-PG-1"]
-        joint, rdp = lines(found["FG-1-PG-1"], {"rdp": (82.55, 80.64)})
-        assert joint[:5] == ("joint", "1", "83.00", "82.00", "+0.00")
-        assert rdp == (
+        found = rankings(self.CELLS, PRINTED)
+        assert [ranking.setting for ranking in found] == ["FG-1-PG-1", "FG-2-PG-1"]
+        joint, rdp = sheets(found)[0].lines
+        assert joint[:5] == ["joint", "1", "83.00", "82.00", "+0.00"]
+        assert rdp == [
             "rdp", "2", "73.00 ± 2.83", "72.00 ± 2.83", "-10.00", "62.00", "77.00", "4.00", "80.00 / 60.00", "",
             "82.55 / 80.64",
-        )  # fmt: skip
+        ]  # fmt: skip
 
     def test_without_joint_there_is_no_distance(self):
-        assert lines(rows(self.CELLS)["FG-2-PG-1"], {})[0][4] == ""
+        assert table([cell for cell in self.CELLS if cell["setting"] == "FG-2-PG-1"])[0][4] == ""
 
     def test_markdown_and_terminal_say_the_same(self):
-        text = markdown(self.CELLS, {})
+        ranked = rankings(self.CELLS, None)
+        text = markdown(ranked)
         assert text.count("## FG-") == 4 and "| rdp | 2 | 73.00 ± 2.83 |" in text and LEGEND in text
-        assert [table.row_count for table in tables(self.CELLS, {})] == [2, 2, 1, 1]
+        assert [table.row_count for table in tables(ranked)] == [2, 2, 1, 1]
 
     def test_task_by_task(self):
-        _, sheet = sheets(self.CELLS[:2], {})
+        _, sheet = sheets(rankings(self.CELLS[:2], None))
         assert sheet.columns == ("method", "a", "b + c")
         assert sheet.lines == [["rdp", "90.00", "62.00 / 77.00"]]
 
     def test_other_numbers_are_other_rows(self):
-        found = rows([fake("joint", 1, 82.0), fake("rdp", 1, 70.0), fake("rdp", 1, 71.0, variant="recipe paper")])
-        table = lines(found["FG-1-PG-1"], {"rdp": (82.55, 80.64)})
-        assert [(line[0], line[4], line[-1]) for line in table[1:]] == [
+        kinds = [fake("joint", 1, 82.0), fake("rdp", 1, 70.0), fake("rdp", 1, 71.0, variant="recipe paper")]
+        lines = table(kinds, PRINTED)
+        assert [(line[0], line[4], line[-1]) for line in lines[1:]] == [
             ("rdp (recipe paper)", "-11.00", "82.55 / 80.64"),
             ("rdp", "-12.00", "82.55 / 80.64"),
         ]
 
     def test_joint_of_the_same_kind_goes_first(self):
         kinds = [fake("joint", 1, 82.0), fake("joint", 1, 80.0, variant="lr=1"), fake("rdp", 1, 70.0, variant="lr=1")]
-        assert [line[4] for line in lines(rows(kinds)["FG-1-PG-1"], {})] == ["+0.00", "+0.00", "-10.00"]
+        assert [line[4] for line in table(kinds)] == ["+0.00", "+0.00", "-10.00"]
+
+    def test_the_report_has_the_same_columns_and_two_more(self):
+        """One computation stands behind both, down to the text; the terminal's minus is another character."""
+        (ranking, _) = rankings(self.CELLS, PRINTED)
+        assert set(COLUMNS) - set(SHOWN) == {"last", "backward"}
+        for row, line in zip(ranking.rows, sheets([ranking])[0].lines, strict=True):
+            fields = ranking.fields(row, COLUMNS)
+            assert line == [row.name, *(fields[name].replace("\u2212", "-") for name in SHOWN)]
+
+    def test_the_table_in_the_repository_is_what_its_cells_give(self):
+        folder = Path(__file__).parents[1] / "results" / "bench" / "conll2003"
+        assert (folder / "table.md").read_text() == markdown(read_folder(folder).rankings)
+
+    def test_the_guide_explains_every_column(self):
+        guide = (Path(__file__).parents[1] / "docs" / "bench.md").read_text()
+        rows = [line.split(" | ")[0].removeprefix("| ") for line in guide.splitlines() if line.startswith("| ")]
+        assert set(SHOWN) - {"seeds"} <= {name for row in rows for name in row.split(", ")}
+
+    def test_joint_stands_above_whatever_beats_it(self):
+        lines = table([fake("rdp", 1, 90.0), fake("finetune", 1, 50.0), fake("joint", 1, 82.0), fake("cfner", 1, 60.0)])
+        assert [line[0] for line in lines] == ["joint", "rdp", "cfner", "finetune"]
+
+    def test_published_scores_stand_only_beside_their_own_corpus(self):
+        def shown(support, method="rdp", preset=PRINTED):
+            cell = fake(method, 1, 70.0)
+            cell["tasks"][-1]["per_type"] = {"a": {"support": support}}
+            (ranking,) = rankings([cell, fake("rdp", 2, 70.0)], preset)
+            sheet = sheets([ranking])[0]
+            caveats = "; ".join(ranking.published.caveats)
+            assert sheet.caption.endswith(caveats)
+            return dict(zip(sheet.columns, sheet.lines[0], strict=True))["published"], caveats
+
+        assert shown(40) == ("82.55 / 80.64", "")
+        assert shown(39)[0] == "" and "39 entities of type a, not on 40" in shown(39)[1]
+        assert shown(39, method="rdp_released")[1] == "", "code that loses a sentence has fewer of the same"
+        assert shown(40, preset=replace(PRINTED, types=("a", "c", "b")))[0] == ""
+        assert "not those of p" in shown(40, preset=replace(PRINTED, types=("a", "c", "b")))[1]
+        unknown = shown(39, preset=replace(PRINTED, test={}))
+        assert unknown[0] == "82.55 / 80.64" and "was not checked" in unknown[1]
+        assert shown(39, preset=replace(PRINTED, published={})) == ("", "")
+        doubted = replace(PRINTED, misprints={"FG-1-PG-1": {"rdp": "it is not so", "cfner": "nor that"}})
+        assert shown(40, preset=doubted) == ("82.55 / 80.64 ?", "? rdp as printed, but it is not so")
+        assert shown(39, preset=doubted)[0] == ""
+
+    @pytest.mark.parametrize(
+        ("encoders", "labels"),
+        [
+            (("/home/me/old/tiny", "/home/me/new/tiny"), ("old/tiny", "new/tiny")),
+            (("one/bert", "two/bert"), ("one/bert", "two/bert")),
+            (("/a/x/tiny", "/b/x/tiny"), ("a/x/tiny", "b/x/tiny")),
+            (("tiny", "/a/tiny"), ("tiny", "a/tiny")),
+            (("a/tiny", "a/tiny/"), ("a/tiny", "a/tiny/")),
+            (("/a/tiny", "/a/small"), ("tiny", "small")),
+        ],
+    )
+    def test_encoders_of_one_name_are_told_apart(self, encoders, labels):
+        """Otherwise they fall into one row, as if they were two seeds; joint is that of the same encoder too."""
+        cells = [
+            {**fake(method, 1, macro + more, variant=f"lr=1, {Path(encoder).name}"), "encoder": encoder}
+            for encoder, more in zip(encoders, (0.0, 5.0), strict=True)
+            for method, macro in (("joint", 80.0), ("rdp", 70.0))
+        ]
+        found = {line[0]: (line[1], line[3], line[4]) for line in table(told_apart(cells))}
+        assert found == {
+            f"{method} (lr=1, {label})": ("1", f"{macro:.2f}", f"{macro - joint:+.2f}")
+            for label, joint in zip(labels, (80.0, 85.0), strict=True)
+            for method, macro in (("joint", joint), ("rdp", joint - 10))
+        }
 
     def test_nothing_judged(self):
         cell = {**fake("finetune", 1, 50.0)}
@@ -437,6 +560,10 @@ class TestTheVerb:
             "did you mean 'conll2003'": ["bench", "conll2004", "--data", str(data), "--out", "o"],
             "did you mean 'rdp'": ["bench", "conll2003", "--data", str(data), "--out", "o", "--methods", "rdb"],
             "'paper'": ["bench", "conll2003", "--data", str(data), "--out", "o", "--recipe", "papers"],
+            "mean 'wnut17'": ["bench", "WNUT-17", "--data", str(data), "--out", "o"],
+            "mean 'extend_ner'": ["bench", "conll2003", "--data", str(data), "--out", "o", "--methods", "ExtendNER"],
+            "mean 'FG-2-PG-1'": ["bench", "conll2003", "--data", str(data), "--out", "o", "--setting", "fg-2-pg1"],
+            "mean 'temperature'": ["bench", "conll2003", "--data", str(data), "--out", "o", "--set.Temperature", "1"],
             "whole numbers": ["bench", "conll2003", "--data", str(data), "--out", "o", "--seeds", "1,x"],
             "at least 1": ["bench", "conll2003", "--data", str(data), "--out", "o", "--jobs", "0"],
             "no folder": ["bench", "conll2003", "--data", "nowhere", "--out", "o"],
@@ -451,7 +578,16 @@ class TestTheVerb:
                 "--set.temprature",
                 "1",
             ],
-            "is no setting": ["bench", "conll2003", "--data", str(data), "--out", "o", "--setting", "FG1"],
+            "'FG1' is no setting (did you mean 'FG-1-PG-1'?)": [
+                "bench",
+                "conll2003",
+                "--data",
+                str(data),
+                "--out",
+                "o",
+                "--setting",
+                "FG1",
+            ],
         }
         for says, call in calls.items():
             assert main(call) == 2, call
@@ -477,9 +613,14 @@ class TestTheVerb:
         assert "FG-2-PG-1" in shown and "finetune" in shown and "rdp" in shown
         table = tmp_path / "conll2003" / "table.md"
         assert f"| rdp ({encoder.name}) | 1 |" in table.read_text()
+        assert "85.82" not in table.read_text() and "published scores are left out" in table.read_text()
         assert main([*call, "--encoder", str(encoder), "--device", "cpu", "--set.lr", "5e-4"]) == 0
         assert f"lr=0.0005, {encoder.name}" in (text := table.read_text()), "another call joins the table"
         assert f"| rdp ({encoder.name}) | 1 |" in text
+        other = Path(shutil.copytree(encoder, tmp_path / "other" / encoder.name))
+        assert main([*call, "--encoder", str(other), "--device", "cpu"]) == 0
+        for folder in (encoder, other):
+            assert f"| rdp ({folder.parent.name}/{folder.name}) | 1 |" in table.read_text(), "the same last name"
         capsys.readouterr()
         assert main([*call, "--encoder", str(encoder), "--device", "cpu", "--json"]) == 0
         assert [one["method"] for one in json.loads(capsys.readouterr().out)] == ["finetune", "rdp"]

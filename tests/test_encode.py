@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import torch
+from conftest import pieces
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +13,12 @@ from retainer.spans import Sentence
 @pytest.fixture(params=["wordpiece", "bytelevel"])
 def any_encoder(request):
     return Encoder(request.getfixturevalue(request.param), 32)
+
+
+def test_the_tests_have_the_same_pieces_every_time(wordpiece):
+    """Or no result of a model trained here could be had again."""
+    assert wordpiece.get_vocab() == pieces() == pieces()
+    assert len(pieces()) == 700 and wordpiece.tokenize("[MASK] Boston") == ["[MASK]", *wordpiece.tokenize("boston")]
 
 
 def first_pieces(encoded):
@@ -29,6 +36,15 @@ def test_first_piece_of_every_word_is_marked(any_encoder):
     for number, word in enumerate(words):
         pieces = any_encoder.tokenizer([word], is_split_into_words=True, add_special_tokens=False)["input_ids"]
         assert found[number] == pieces[0]
+
+
+def test_pieces_word_by_word(any_encoder):
+    sentences = [*generate(20, seed=1).sentences, Sentence(()), Sentence(("\u200b", "a"))]
+    for sentence, words in zip(sentences, any_encoder.by_word(sentences), strict=True):
+        assert len(words) == len(sentence.words) and all(words)
+        if sentence.words and "\u200b" not in sentence.words:
+            whole = any_encoder.tokenizer(list(sentence.words), is_split_into_words=True, add_special_tokens=False)
+            assert sum(words, []) == whole["input_ids"]
 
 
 def test_windows_begin_and_end_as_the_tokenizer_wants(any_encoder):

@@ -65,6 +65,15 @@ def test_every_command_runs(tmp_path, monkeypatch, capsys):
     assert Path("models/v2/retainer.json").is_file()
 
 
+def test_the_table_and_the_curve_are_those_of_the_cells(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import readme
+
+    text, drawing = readme.written()
+    assert text == README and drawing == readme.PICTURE.read_text(), "run make readme"
+    assert text.count("**`rdp`**") == 1 and "± " in text
+
+
 def test_python_example_is_valid(tmp_path, monkeypatch):
     code = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
     assert code

@@ -129,6 +129,11 @@ def test_page_reaches_for_nothing(cells, example):
     assert not {"src", "href"} & {name for name, _ in reader.attributes}
 
 
+def test_the_legend_has_no_numbers_of_nobody(cells):
+    legend = re.search(r'<ul class="legend">.*?</ul>', page("t", cells, [], {}), re.DOTALL)[0]
+    assert re.findall(r"(?<!F)\d+", re.sub("<[^>]+>", "", legend)) == ["20"]
+
+
 def test_headline_follows_from_the_cells(cells):
     expected = "After three tasks, plain fine-tuning keeps 1.5 of 85.0 F1 on the old types; RDP keeps 76.1 of 86.0."
     assert headline(page("t", cells, [], {})) == expected

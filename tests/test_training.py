@@ -1,11 +1,16 @@
 import contextlib
 import itertools
+import os
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 
 import pytest
 import torch
 from torch.nn import functional as F
 
+from retainer.cli import main
+from retainer.corpora import write
 from retainer.corpora.generated import generate
 from retainer.descent import Descent
 from retainer.encode import Encoder
@@ -74,6 +79,22 @@ class TestLearning:
     def test_same_seed_same_first_version(self, encoder, artist, quick):
         one, again = (learn(artist, encoder, recipe=quick, seed=1, device="cpu") for _ in range(2))
         assert same(weights(one), weights(again)) and one.lineage.parent == again.lineage.parent
+
+    def test_same_seed_same_result_in_another_process(self, encoder, artist, city, quick, tmp_path):
+        """A fresh process that hashes otherwise against this one, in which much has happened; with a review, which
+        takes the longest way."""
+        reviews = {"method": "learn_and_review", "device": "cpu"}
+        learn(artist, encoder, recipe=quick, out=tmp_path / "v1", **reviews)
+        write(city, tmp_path / "city.conll", "conll")
+        call = ["learn", tmp_path / "city.conll", "--from", tmp_path / "v1", "--epochs", 2]
+        call = [str(part) for part in (*call, *(f"--{name}={value}" for name, value in reviews.items()), "--out")]
+        assert main([*call, str(tmp_path / "here")]) == 0
+        other = {"PYTHONHASHSEED": "7", "OMP_NUM_THREADS": str(torch.get_num_threads())}
+        command = [sys.executable, "-m", "retainer", *call, str(tmp_path / "there")]
+        subprocess.run(command, capture_output=True, check=True, env={**os.environ, **other})
+        here, there = (load(tmp_path / name, device="cpu") for name in ("here", "there"))
+        assert same(weights(here), weights(there)) and here.lineage.weights == there.lineage.weights
+        assert here.lineage.method == "learn_and_review" and here.types == ("artist", "city")
 
     @pytest.mark.parametrize("method", [name for name, one in METHODS.items() if not one.joint and one.quirks == NONE])
     def test_every_method_learns_and_leaves_its_teacher_alone(self, method, first, city, quick):
@@ -421,7 +442,7 @@ class TestBatches:
 
 
 class TestWithoutRepeatableKernels:
-    """What torch raises on a GPU for an operation that has no repeatable kernel."""
+    """What torch raises for an operation that has no repeatable kernel."""
 
     ERROR = "frobnicate_cuda does not have a deterministic implementation, but you set ..."
 
@@ -446,18 +467,30 @@ class TestWithoutRepeatableKernels:
         assert asked == [True, False] and "city" in learned.types
         assert any("frobnicate_cuda" in note for note in watch.notes)
 
-    def test_only_inside(self, monkeypatch):
-        """What is asked for on a GPU is not asked for afterwards: the process may have other things to do."""
+    @pytest.mark.parametrize("device", ["cpu", "cuda"])
+    def test_only_inside(self, device, monkeypatch):
+        """What is asked for is not asked for afterwards: the process may have other things to do."""
         monkeypatch.setattr(torch.cuda, "set_device", lambda _: None)
         filling = torch.utils.deterministic.fill_uninitialized_memory
         for strict in (True, False):
-            with pytest.raises(ZeroDivisionError), repeatable(torch.device("cuda"), 1, strict=strict):
+            with pytest.raises(ZeroDivisionError), repeatable(torch.device(device), 1, strict=strict):
                 assert torch.are_deterministic_algorithms_enabled()
                 assert torch.is_deterministic_algorithms_warn_only_enabled() is not strict
                 assert not torch.utils.deterministic.fill_uninitialized_memory
                 raise ZeroDivisionError
             assert not torch.are_deterministic_algorithms_enabled()
             assert torch.utils.deterministic.fill_uninitialized_memory is filling
+
+    def test_an_encoder_may_index_its_weights(self):
+        """On a CPU the threads add up the gradient of that in the order in which they come, unless asked not to."""
+        rows, towards = torch.randint(50, (4000,)), torch.randn(4000, 64)
+        results = []
+        for _ in range(40):
+            table = torch.zeros(50, 64, requires_grad=True)
+            with repeatable(torch.device("cpu"), 1):
+                (table[rows] * towards).sum().backward()
+            results.append(table.grad)
+        assert all(torch.equal(result, results[0]) for result in results)
 
     def test_other_errors_are_errors(self, first, city, quick, monkeypatch):
         monkeypatch.setattr(Training, "run", lambda *_: (_ for _ in ()).throw(RuntimeError("out of memory")))

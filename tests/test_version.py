@@ -52,7 +52,7 @@ def grown(request, encoder, artist, city):
 
 def test_a_saved_version_is_a_plain_pipeline_folder(grown, tmp_path):
     folder = grown.save(tmp_path / "v")
-    texts = TEXTS + [" ".join(sentence.words) for sentence in generate(30, seed=77, types=["artist", "city"])]
+    texts = TEXTS + [" ".join(sentence.words) for sentence in generate(60, seed=77, types=["artist", "city"])]
     ours, theirs = grown.predict(texts), pipeline_elsewhere(folder, texts)
     assert sum(map(len, ours)) > 20, "a test with no entities would prove nothing"
     assert places(ours) == places(theirs)

@@ -16,7 +16,7 @@ from typing import Any, get_type_hints
 from docstring_parser import parse as parse_docstring
 from jsonargparse import ArgumentParser
 
-from retainer.errors import InputError
+from retainer.errors import InputError, nearest
 
 Command = Callable[..., Any]
 
@@ -108,4 +108,7 @@ def _one_sentence(message: str, command: Command) -> str:
         positional = {p.name for p in inspect.signature(command).parameters.values() if p.kind is p.POSITIONAL_ONLY}
         named = (name if name in positional else f"--{name.lstrip('-')}" for name in missing[1].split(", "))
         return f"missing: {', '.join(named)}"
+    if strange := re.search(r"unrecognized arguments: (--[^\s=]+)|Option '(\S+)' is not accepted", message):
+        flag, parameters = strange[1] or f"--{strange[2]}", inspect.signature(command).parameters.values()
+        return f"there is no {flag}{nearest(flag, (_option(p.name) for p in parameters if p.kind is p.KEYWORD_ONLY))}"
     return " ".join(message.split())

@@ -110,7 +110,7 @@ def finished(file: Path, key: str) -> dict[str, Any] | None:
     """Return a cell that was measured before; one that was measured under other conditions is refused."""
     if not file.is_file():
         return None
-    found = _read(file)
+    found = read_cell(file)
     if found.get("key") != key:
         raise InputError(
             f"{file} was measured on other slices, weights or numbers than these; choose another --out, or --rerun"
@@ -118,22 +118,13 @@ def finished(file: Path, key: str) -> dict[str, Any] | None:
     return found
 
 
-def _read(file: Path) -> dict[str, Any]:
+def read_cell(file: Path) -> dict[str, Any]:
+    """Return the document of a cell."""
     try:
         found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     except ValueError:
         raise InputError(f"{file} is damaged; remove it, and it is measured again") from None
     return found
-
-
-def measured(folder: Path) -> list[dict[str, Any]]:
-    """Return all cells of a preset that lie in a folder, whichever call measured them."""
-    return list(measured_files(folder).values())
-
-
-def measured_files(folder: Path) -> dict[Path, dict[str, Any]]:
-    """Return the same by file, for those who want what lies beside a cell too."""
-    return {file: _read(file) for file in sorted(folder.glob("*/*/seed-*.json"))}
 
 
 def pack(spans: Sequence[Sequence[Span]]) -> Packed:

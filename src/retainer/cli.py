@@ -10,7 +10,7 @@ from importlib import import_module
 
 from retainer.about import __version__
 from retainer.arguments import call, parse
-from retainer.errors import InputError
+from retainer.errors import InputError, unknown
 
 VERBS = {
     "demo": "see forgetting happen, and not happen, in a few minutes",
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if verb == "--version":
         return _say(f"retainer {__version__}")
     if verb not in VERBS:
-        return _complain(f"there is no verb {verb!r}; known are {', '.join(VERBS)}", WRONG_INPUT)
+        return _complain(str(unknown("verb", verb, VERBS)), WRONG_INPUT)
     return _guarded(verb, arguments[1:])
 
 

@@ -151,6 +151,11 @@ class Encoder:
             rows.add(ids, firsts, len(sentence.words))
         return rows.encoded(self.tokenizer.pad_token_id or 0, device)
 
+    def by_word(self, sentences: Sequence[Sentence]) -> Iterator[list[list[int]]]:
+        """Yield the pieces of every word of each sentence."""
+        for ids, firsts in self._pieces(sentences):
+            yield [ids[a:b] for a, b in zip(firsts, [*firsts[1:], len(ids)][: len(firsts)], strict=True)]
+
     def _frame(self) -> tuple[list[int], list[int]]:
         """Return what the tokenizer puts before and behind a text."""
         bare = self.tokenizer("a", add_special_tokens=False)["input_ids"]

@@ -1,7 +1,10 @@
-"""The one error a user is meant to see, and the hint that goes with a misspelt name."""
+"""The one error a user is meant to see, and the hint that goes with every misspelt name."""
 
 import difflib
 from collections.abc import Iterable
+
+ALIKE = 0.6
+"""The share of two names that must agree before one is taken for a misspelling of the other."""
 
 
 class InputError(ValueError):
@@ -12,6 +15,20 @@ class InputError(ValueError):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return a hint at the known name a misspelt one probably means, or nothing."""
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    """Return a hint at the known name a misspelt one probably means, or nothing.
+
+    Case, hyphens and underscores do not count: CFNER means cfner, and fg1-pg1 means FG-1-PG-1.
+    """
+    alike = {name: difflib.SequenceMatcher(None, _bare(name), _bare(word)).ratio() for name in sorted(known)}
+    close = max(alike, key=lambda name: alike[name], default="")
+    return f" (did you mean {close!r}?)" if alike.get(close, 0) >= ALIKE else ""
+
+
+def _bare(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "")
+
+
+def unknown(kind: str, word: str, known: Iterable[str]) -> InputError:
+    """Return the complaint about a name that is not in a table of ours: the nearest one, and all there are."""
+    names = list(known)
+    return InputError(f"there is no {kind} {word!r}{nearest(word, names)}; known are {', '.join(names)}")

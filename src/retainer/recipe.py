@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_type_hints
 
-from retainer.errors import InputError, nearest
+from retainer.errors import InputError, nearest, unknown
 
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false"}
 
@@ -81,7 +81,8 @@ class Recipe:
             fits = value in get_args(hint) if get_args(hint) else type(value) in kinds
             if not fits:
                 wanted = " or ".join(get_args(hint)) or _KINDS[hint]
-                raise InputError(f"{field} of the recipe must be {wanted}, not {value!r}")
+                close = nearest(str(value), get_args(hint))
+                raise InputError(f"{field} of the recipe must be {wanted}, not {value!r}{close}")
         return dataclasses.replace(self, **changes)
 
     def fitted(self, sentences: int) -> Recipe:
@@ -120,7 +121,7 @@ RECIPES = {
 def recipe(name: str) -> Recipe:
     """Return a recipe by name."""
     if name not in RECIPES:
-        raise InputError(f"there is no recipe {name!r}{nearest(name, RECIPES)}; known are {', '.join(RECIPES)}")
+        raise unknown("recipe", name, RECIPES)
     return RECIPES[name]
 
 

@@ -51,20 +51,19 @@ def pick_device(name: str = "auto") -> torch.device:
 def repeatable(device: torch.device, seed: int, *, strict: bool = True) -> Iterator[None]:
     """Seed, and inside the block ask for kernels whose result does not depend on the order of threads.
 
-    On a CPU all of ours are such. Not strict is for encoders with an operation that has no such kernel; then attention
+    On a CPU too: there the gradient of ``table[index]`` adds up in any order. Nothing of ours takes one, but an encoder
+    may, and to ask costs nothing. Not strict is for encoders with an operation that has no such kernel; then attention
     over long texts takes a kernel that is not repeatable either, so nobody gets this unasked.
     """
     import torch
 
     torch.manual_seed(seed)
-    if device.type != "cuda":
-        yield
-        return
+    if device.type == "cuda":
+        torch.cuda.set_device(device.index or 0)  # steps are recorded on the current device
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     memory: Any = torch.utils.deterministic
     filling = memory.fill_uninitialized_memory
-    torch.cuda.set_device(device.index or 0)  # steps are recorded on the current device
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(True, warn_only=not strict)
     # filling fresh memory costs a kernel per tensor, and we read nothing that was not written
     memory.fill_uninitialized_memory = False

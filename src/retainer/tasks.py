@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from retainer.corpora import Corpus, fingerprint
-from retainer.errors import InputError
+from retainer.errors import InputError, nearest
 from retainer.spans import Sentence
 
 
@@ -194,9 +194,8 @@ def require_types(corpus: Corpus, types: Sequence[str]) -> None:
     if twice := [type_ for type_, n in Counter(types).items() if n > 1]:
         raise InputError(f"type {twice[0]!r} is named twice")
     if missing := [type_ for type_ in types if type_ not in corpus.counts]:
-        raise InputError(
-            f"{corpus.source} has no entity of type {missing[0]!r}; its types are {', '.join(corpus.types) or 'none'}"
-        )
+        close, known = nearest(missing[0], corpus.types), ", ".join(corpus.types) or "none"
+        raise InputError(f"{corpus.source} has no entity of type {missing[0]!r}{close}; its types are {known}")
 
 
 def _describe(corpus: Corpus) -> dict[str, Any]:

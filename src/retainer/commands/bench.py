@@ -7,15 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retainer.commands.board import board
-from retainer.commands.output import say_json, say_table
+from retainer.commands.output import say, say_json, say_table
+from retainer.corpora import read_parts
 from retainer.errors import InputError, nearest
 from retainer.files import write_text
 from retainer.methods import method as find_method
-from retainer.preset import Preset
+from retainer.preset import OWN, Preset, own
 from retainer.preset import preset as find_preset
+from retainer.preset import quick as quick_look
 from retainer.recipe import RECIPE_FIELDS
 from retainer.recipe import recipe as find_recipe
-from retainer.report.summary import markdown, tables
+from retainer.report.advice import advice
+from retainer.report.ranking import rankings
+from retainer.report.sheets import markdown, tables
 
 if TYPE_CHECKING:
     from retainer.cells import Cell
@@ -33,6 +37,8 @@ def bench(
     encoder: str = "builtin",
     recipe: str = "retainer",
     jobs: int = 1,
+    quick: bool = False,
+    new: str = "",
     set: dict[str, Any] = {},  # noqa: B006 (the parser needs the kind, and nobody changes it)
     rerun: bool = False,
     json: bool = False,
@@ -43,8 +49,9 @@ def bench(
     A cell is one JSON file, OUT/PRESET/SETTING/METHOD/seed-N.json; OUT/PRESET/table.md has all that were ever measured
     there, in whichever call. A bench that was stopped goes on where it was when it is called again.
 
-    :param preset: conll2003, fewnerd, i2b2, ontonotes5, snips or wnut17
-    :param data: folder with train, dev and test files, or with folders of documents by these names
+    :param preset: conll2003, fewnerd, i2b2, ontonotes5, snips or wnut17; own takes the types your data have
+    :param data: folder with train, dev and test files, or with folders of documents by these names; of your own, a
+        single file too, which is cut into parts
     :param out: folder for the cells
     :param setting: FG-1-PG-1 and the like (default: those of the preset)
     :param methods: methods to measure (default: those of the preset)
@@ -52,29 +59,47 @@ def bench(
     :param encoder: builtin, a folder, or a hub name
     :param recipe: retainer, or paper (as the literature trained)
     :param jobs: processes that share the device
+    :param quick: a quick look that ends in a recommendation: one type is new, five methods, five epochs, one seed
+    :param new: the type that is new in a quick look (default: the last one of the alphabet)
     :param set: any field of the recipe or of a method, such as --set.temperature 0.5
     :param rerun: measure everything again
     :param json: print the cells as one JSON document
     :param device: auto, cpu or cuda
     """
-    chosen = find_preset(preset)
+    chosen = _chosen(preset, data, quick, new)
     cells = _cells(chosen, setting, methods, seeds, encoder, recipe, set)
     if jobs < 1:
         raise InputError(f"--jobs must be at least 1, not {jobs}")
-    if not Path(data).is_dir():
-        raise InputError(f"{data} is no folder; --data takes a folder with train, dev and test files")
     from retainer.bench import Bench, run_bench
-    from retainer.cells import measured
+    from retainer.report.folder import read_folder
 
     with board(cells) as (say_so, show):
         found = run_bench(Bench(Path(data), Path(out), chosen.types, device, rerun), cells, jobs, say_so, show)
-    folder = Path(out) / chosen.name
-    write_text(folder / "table.md", markdown(measured(folder), chosen.published))
     if json:
         say_json(found)
     else:
-        for table in tables(found, chosen.published):
+        ranked = rankings(found, chosen)
+        for table in tables(ranked):
             say_table(table)
+        if quick:
+            say("\n".join(advice(ranked[0])))
+    folder = Path(out) / chosen.name
+    write_text(folder / "table.md", markdown(read_folder(folder).rankings))
+
+
+def _chosen(preset: str, data: str, short: bool, new: str) -> Preset:
+    """Return the benchmark a call asks for; one's own has the types of its training data."""
+    if new and not short:
+        raise InputError("--new names the new type of a quick look; add --quick")
+    if preset == OWN:
+        if not Path(data).exists():
+            raise InputError(f"there is no {data}; --data takes a file, or a folder with train, dev and test")
+        known = own(read_parts(data)[0].types)
+    else:
+        known = find_preset(preset)
+        if not Path(data).is_dir():
+            raise InputError(f"{data} is no folder; --data takes a folder with train, dev and test files")
+    return quick_look(known, new) if short else known
 
 
 def _cells(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from retainer.checks import Finding, clashes, findings
+from retainer.checks import WEIGHTS, Finding, clashes, findings, splitting
 from retainer.commands.output import say, say_json
 from retainer.corpora import Corpus, read
 
@@ -14,23 +14,31 @@ def check(data: str, /, *, model: str | None = None, json: bool = False, device:
     """Say what is in an annotated file and what is odd about it, before anyone trains on it.
 
     :param data: annotated file, or a folder of documents
-    :param model: the model that is to learn it; tells old types from new ones and finds clashes between them
+    :param model: the model that is to learn it; tells old types from new, finds clashes and words it cannot read
     :param json: print one JSON document
     :param device: auto, cpu or cuda
     """
     corpus = read(data)
-    found, known = findings(corpus), None
-    if model is not None:
-        from retainer.version import load
-
-        version = load(model, device=device)
-        known = version.types
-        found += clashes(corpus, version.tag(corpus.sentences), known) if known else []
+    known, beside = (None, []) if model is None else _beside(corpus, model, device)
+    found = [*findings(corpus, known or ()), *beside]
+    found.sort(key=lambda finding: list(WEIGHTS).index(finding.weight))
     facts = _facts(corpus, known)
     if json:
         say_json({**facts, "findings": [asdict(finding) for finding in found]})
     else:
         say(_text(facts, found))
+
+
+def _beside(corpus: Corpus, model: str, device: str) -> tuple[tuple[str, ...], list[Finding]]:
+    """Look at a corpus with the eyes of a model: the types it knows, and what does not go together."""
+    from retainer.version import load
+
+    version = load(model, device=device)
+    encoder = version.tagger.encoder
+    found = list(splitting(corpus, encoder.by_word(corpus.sentences), encoder.tokenizer.unk_token_id))
+    if version.types:
+        found += clashes(corpus, version.tag(corpus.sentences), version.types)
+    return version.types, found
 
 
 def _facts(corpus: Corpus, known: tuple[str, ...] | None) -> dict[str, Any]:
@@ -54,7 +62,9 @@ def _text(facts: dict[str, Any], found: list[Finding]) -> str:
     for type_, count in facts["entities"].items():
         new = " (new to the model)" if type_ in facts.get("new_types", ()) else ""
         lines.append(f"  {count:7} {type_}{new}")
-    for finding in found:
-        lines.append(f"\n{finding.count} × {finding.what}: {finding.advice}")
-        lines.extend(f"    {example}" for example in finding.examples)
+    for weight, meaning in WEIGHTS.items():
+        for finding in (one for one in found if one.weight == weight):
+            lines.append(f"\n{meaning}: {finding.count} × {finding.what}")
+            lines.append(f"    {finding.advice}")
+            lines.extend(f"    {example}" for example in finding.examples)
     return "\n".join(lines if found else [*lines, "\nnothing odd was found"])

@@ -35,7 +35,7 @@ def report(
     The page is one HTML file that needs no network. It holds sentences of the corpus only if --data is given, and none
     with --no-text.
 
-    :param folder: what bench wrote (its --out, or the preset's folder in it)
+    :param folder: what bench wrote: its --out, or the folder of a preset, a setting or a method in it
     :param out: file to write (default: FOLDER/report.html; tables go to stdout)
     :param markdown: tables as Markdown
     :param latex: one table as LaTeX (booktabs)
@@ -103,7 +103,7 @@ def _facts(found: Folder, command: str) -> dict[str, str]:
     usual = next((cell for cell in cells if not cell.get("variant")), cells[0])
     facts = {
         "preset": found.preset,
-        "cells": f"{len(cells)} in {len(found.settings)} setting{'' if len(found.settings) == 1 else 's'}",
+        "cells": f"{len(cells)} in {len(found.rankings)} setting{'' if len(found.rankings) == 1 else 's'}",
         "seeds": ", ".join(map(str, seeds)),
         "encoder": ", ".join(encoders),
         "measured with": "\n".join(f"{name} {', '.join(sorted(known))}" for name, known in versions.items()),

@@ -14,7 +14,7 @@ from retainer.corpora.lines import opening
 from retainer.corpora.prodigy import read_prodigy, sniff_prodigy, write_prodigy
 from retainer.corpora.records import sniff_json
 from retainer.corpora.tokens import write_tokens
-from retainer.errors import InputError, nearest
+from retainer.errors import unknown
 from retainer.spans import Sentence
 
 
@@ -43,7 +43,7 @@ def named(name: str) -> Format:
     """Return a format by its name."""
     if name in FORMATS:
         return FORMATS[name]
-    raise InputError(f"there is no format {name!r}{nearest(name, FORMATS)}; known are {', '.join(sorted(FORMATS))}")
+    raise unknown("format", name, sorted(FORMATS))
 
 
 def sniffed(text: str) -> Format:

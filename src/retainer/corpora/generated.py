@@ -13,7 +13,7 @@ from itertools import permutations
 
 from retainer.corpora import phrases
 from retainer.corpora.corpus import Corpus
-from retainer.errors import InputError, nearest
+from retainer.errors import InputError, unknown
 from retainer.spans import Sentence, Span
 
 TYPES: tuple[str, ...] = tuple(phrases.TYPES)
@@ -50,8 +50,7 @@ def _chosen(types: Collection[str] | None) -> tuple[str, ...]:
     wanted = TYPES if types is None else types
     for type_ in wanted:
         if type_ not in TYPES:
-            known = ", ".join(TYPES)
-            raise InputError(f"there is no generated type {type_!r}{nearest(type_, TYPES)}; known are {known}")
+            raise unknown("generated type", type_, TYPES)
     return tuple(type_ for type_ in TYPES if type_ in wanted)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from retainer.corpora.corpus import Corpus
@@ -17,17 +19,43 @@ UNDIVIDED = ("i2b2",)
 """Formats of corpora that are published without a dev part; some of their training documents become it."""
 
 
+TENTHS = {"test": range(2), "dev": range(2, 3), "train": range(3, 10)}
+"""Which tenths of a corpus without parts become which part."""
+
+
 def read_parts(folder: str | os.PathLike[str]) -> tuple[Corpus, Corpus | None, Corpus | None]:
     """Read the train, dev and test parts of a corpus from a folder; the last two may be missing.
 
-    A part is a file, or a folder of documents; or lists say which documents of the folder belong to which part.
+    A part is a file, or a folder of documents; or lists say which documents of the folder belong to which part. A
+    single file is cut into parts.
     """
+    if Path(folder).is_file():
+        return divided(filled(read_file(os.fspath(folder))))
     parts = _documents(Path(folder))
     train = parts["train"]
     if "dev" not in parts and train[0].format in UNDIVIDED and len(train) > 1:
         parts["train"], parts["dev"] = set_aside(train)
     whole = {name: filled(_whole(documents, Path(folder) / name)) for name, documents in parts.items()}
     return whole["train"], whole.get("dev"), whole.get("test")
+
+
+def divided(corpus: Corpus) -> tuple[Corpus, Corpus, Corpus]:
+    """Cut a corpus into parts by what its sentences say: always the same, and no text is in two of them."""
+    tenths = [_tenth(sentence.words) for sentence in corpus]
+    parts = {
+        name: replace(corpus, sentences=tuple(s for s, tenth in zip(corpus, tenths, strict=True) if tenth in chosen))
+        for name, chosen in TENTHS.items()
+    }
+    if empty := [name for name, part in parts.items() if not part.counts]:
+        raise InputError(
+            f"{corpus.source} has too few entities to be cut into parts: none is left for {empty[0]}; annotate "
+            "more, or give a folder with train, dev and test files"
+        )
+    return parts["train"], parts["dev"], parts["test"]
+
+
+def _tenth(words: tuple[str, ...]) -> int:
+    return hashlib.sha256("\x1f".join(words).encode()).digest()[0] * 10 // 256
 
 
 def _documents(folder: Path) -> dict[str, list[Corpus]]:

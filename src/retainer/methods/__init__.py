@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, get_args, get_type_hints
 
-from retainer.errors import InputError, nearest
+from retainer.errors import InputError, nearest, unknown
 from retainer.methods.base import IGNORE, Clock, Method, Tokens
 from retainer.methods.cfner import CFNER
 from retainer.methods.cpfd import CPFD
@@ -47,7 +47,7 @@ METHODS: dict[str, Method] = {
 def method(name: str, fields: Mapping[str, Any] | None = None) -> Method:
     """Return a method by name, with some of its fields changed."""
     if name not in METHODS:
-        raise InputError(f"there is no method {name!r}{nearest(name, METHODS)}; known are {', '.join(METHODS)}")
+        raise unknown("method", name, METHODS)
     default = METHODS[name]
     known = {field.name for field in dataclasses.fields(default)}
     for field, value in (fields or {}).items():
@@ -65,7 +65,8 @@ def _check(name: str, default: Method, field: str, value: Any) -> None:
     fits = value in choices if choices else isinstance(value, (int, float)) and not isinstance(value, bool)
     if not fits:
         wanted = f"one of {', '.join(map(str, choices))}" if choices else "a number"
-        raise InputError(f"field {field} of method {name} must be {wanted}, not {value!r}")
+        close = nearest(str(value), map(str, choices))
+        raise InputError(f"field {field} of method {name} must be {wanted}, not {value!r}{close}")
 
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from retainer.report.examples import Example
 from retainer.report.page import page
-from retainer.report.svg import curves
+from retainer.report.pictures import curves
 from retainer.report.tables import text_table
 
 __all__ = ["Example", "curves", "page", "text_table"]

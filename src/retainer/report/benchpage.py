@@ -14,12 +14,15 @@ from retainer.report import theme
 from retainer.report.cases import LONGEST, Study
 from retainer.report.folder import Folder, Parts, types_of
 from retainer.report.means import lines, lowest, mean_run
+from retainer.report.numbers import signed
 from retainer.report.page import count, environment, styles
+from retainer.report.pictures import chart, swatch
+from retainer.report.ranking import COLUMNS
+from retainer.report.rows import Row
 from retainer.report.runs import FALL, valid
-from retainer.report.standing import SCORE_COLUMNS, TEST_COLUMNS, Standing, mean_gain, signed, verdict
-from retainer.report.summary import Row
-from retainer.report.svg import Frame, chart, shorten, swatch, text_width
-from retainer.report.tables import MEANS, rows
+from retainer.report.standing import TEST_COLUMNS, Standing, mean_gain, untested, verdict
+from retainer.report.svg import Frame, shorten, text_width
+from retainer.report.tables import MEANS, heat_rows
 
 _LABEL_MOST = 240.0
 
@@ -46,9 +49,10 @@ def bench_page(
             more=[text for standing in found if (text := highest(standing))],
             glances=_glances(found),
             standings=[_setting(standing) for standing in found],
-            printed=any(standing.published for standing in found),
-            score_columns=SCORE_COLUMNS,
+            printed=next((standing.published.encoder for standing in found if standing.published.scores), ""),
+            score_columns={name: column.meaning for name, column in COLUMNS.items()},
             test_columns=TEST_COLUMNS,
+            untested=untested(found),
             charts=_charts(found),
             heats=[_heats(standing) for standing in found],
             means=[name for name, _ in MEANS],
@@ -134,10 +138,10 @@ def _setting(standing: Standing) -> dict[str, Any]:
             "name": row.name,
             "joint": row.joint,
             "chosen": row is standing.chosen,
-            "fields": standing.scores(row),
-            "places": {1: standing.place(row, "micro"), 2: standing.place(row, "macro")},
+            "fields": standing.fields(row, COLUMNS),
+            "places": {score: standing.place(row, score) for score in ("micro", "macro")},
         }
-        for row in sorted(standing.rows, key=lambda row: not row.joint)
+        for row in standing.rows
     ]
     gain = standing.gain
     imp = gain and {"rival": gain.rival.name, "micro": signed(gain.micro), "macro": signed(gain.macro)}
@@ -147,12 +151,12 @@ def _setting(standing: Standing) -> dict[str, Any]:
             "fields": standing.comparison(row),
             "real": standing.tests[row.name].real,
             "few": standing.tests[row.name].p is None,
-            "wordy": standing.tests[row.name].sentences is None,
         }
         for row in standing.compared
     ]
     chosen = standing.chosen.name if standing.chosen else ""
-    return {"name": standing.setting, "lines": lines_, "imp": imp, "tests": tests, "chosen": chosen}
+    caveats = standing.published.caveats
+    return {"name": standing.setting, "lines": lines_, "imp": imp, "tests": tests, "chosen": chosen, "caveats": caveats}
 
 
 def _order(found: Sequence[Standing]) -> list[str]:
@@ -188,7 +192,9 @@ def _heats(standing: Standing) -> dict[str, Any]:
     first = (standing.chosen, rival, standing.best, standing.rows[0])
     shown = list({row.name: row for row in first if row is not None}.values())[:4]
     rest = [row for row in standing.rows if row not in shown]
-    opened, closed = ([{"run": run, "rows": rows(run, types)} for run in map(mean_run, some)] for some in (shown, rest))
+    opened, closed = (
+        [{"run": run, "rows": heat_rows(run, types)} for run in map(mean_run, some)] for some in (shown, rest)
+    )
     return {
         "name": standing.setting,
         "types": types,

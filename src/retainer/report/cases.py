@@ -9,8 +9,8 @@ from retainer.cells import found_spans
 from retainer.corpora import Corpus
 from retainer.report.examples import Outcome, Piece, gold, outcome
 from retainer.report.folder import Folder, types_of
+from retainer.report.rows import Row
 from retainer.report.standing import Standing
-from retainer.report.summary import Row
 from retainer.spans import Span
 
 WANTED = ("extend_ner", "cfner", "finetune")
@@ -80,7 +80,7 @@ def study(folder: Folder, found: Sequence[Standing], test: Corpus) -> Study | No
 
 def _methods(standing: Standing) -> list[Row]:
     """Return the chosen method, its best rival, those everybody asks for, and the best of the rest, fairly trained."""
-    first = standing.chosen or standing.rows[0]
+    first = standing.chosen or standing.best or standing.rows[0]
     fair = [row for row in standing.rows if row.variant == first.variant and not row.joint]
     rival = [standing.gain.rival] if standing.gain else []
     asked = [row for name in WANTED for row in fair if row.method == name]

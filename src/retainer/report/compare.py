@@ -12,7 +12,7 @@ import numpy as np
 from retainer.cells import found_spans
 from retainer.methods import METHODS
 from retainer.report.folder import Folder
-from retainer.report.summary import Row
+from retainer.report.rows import Row
 from retainer.significance import Bootstrap, Weights, compared, counts, drawn, f1, holm, paired_t, scores
 from retainer.spans import Span
 
@@ -20,7 +20,7 @@ Scores = np.ndarray[Any, Any]
 Gold = Sequence[Iterable[Span]]
 
 FEW = "needs 3 seeds"
-NO_GOLD = "no gold spans: measure once more with bench, or give --data"
+NO_GOLD = "there are no gold spans; call bench once more, or give --data"
 NO_SPANS = "no spans kept"
 OTHER = "its spans do not fit the gold ones"
 LEVEL = 0.05

@@ -8,11 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from retainer.cells import gold_spans, measured_files
+from retainer.cells import gold_spans, read_cell
 from retainer.corpora import Corpus, read_parts
 from retainer.errors import InputError
 from retainer.preset import preset, presets
-from retainer.report.summary import Cell, Published, Row, row_name, rows
+from retainer.report.ranking import Ranking, rankings
+from retainer.report.rows import Cell, Row, row_name, told_apart
 from retainer.spans import Span
 
 _CELL = {"preset": str, "setting": str, "method": str, "seed": int, "tasks": list, "average": dict, "forgetting": dict}
@@ -38,15 +39,10 @@ class Folder:
         """All cells."""
         return list(self.files.values())
 
-    @property
-    def published(self) -> Published:
-        """What papers print, where the preset is one of ours."""
-        return preset(self.preset).published if self.preset in presets() else {}
-
     @cached_property
-    def settings(self) -> dict[str, list[Row]]:
-        """The rows of every setting, the best macro F1 first."""
-        return rows(self.cells)
+    def rankings(self) -> list[Ranking]:
+        """The methods of every setting ranked; papers' scores beside them where the preset is one of ours."""
+        return rankings(self.cells, preset(self.preset) if self.preset in presets() else None)
 
     @cached_property
     def places(self) -> dict[tuple[str, str, int], Path]:
@@ -73,23 +69,38 @@ def types_of(found: Sequence[Row]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(type_ for row in found for task in row.cells[0]["tasks"] for type_ in task["types"]))
 
 
+DEEPEST = 4
+"""How many folders above its file a cell is looked for: one more than a bench has."""
+
+
 def read_folder(path: Path) -> Folder:
-    """Read a bench's folder, or the folder of one preset in it."""
+    """Read the cells below a folder: a bench's, that of a preset, a setting or a method in it, or the one above."""
     if not path.is_dir():
         raise InputError(f"{path} is no folder; report takes the folder a bench has written")
-    inside = [one for one in sorted(path.iterdir()) if one.is_dir() and any(one.glob("*/*/seed-*.json"))]
-    if len(inside) > 1:
-        names = " and ".join(one.name for one in inside)
-        raise InputError(f"{path} holds cells of {names}; name one of these folders")
-    folder = inside[0] if inside else path
-    files = measured_files(folder)
-    if not files:
+    files = sorted(file for depth in range(DEEPEST + 1) for file in path.glob("*/" * depth + "seed-*.json"))
+    homes = sorted({_home(path, file) for file in files})
+    if not homes:
         raise InputError(f"{path} holds no cells (SETTING/METHOD/seed-N.json); measure some with retainer bench")
+    if len(homes) > 1:
+        names = " and ".join(str(home.relative_to(path) if home.is_relative_to(path) else home) for home in homes)
+        raise InputError(f"{path} holds cells of {names}; name one of these folders")
+    return _read(homes[0], {file: read_cell(file) for file in files})
+
+
+def _home(path: Path, file: Path) -> Path:
+    """Return the preset's folder of a cell, PRESET/SETTING/METHOD/seed-N.json, at whichever level somebody entered."""
+    between = file.relative_to(path).parts[:-1]
+    entered = path.resolve()
+    return path.joinpath(*between[:-2]) if len(between) > 1 else (entered.parent.parent, entered.parent)[len(between)]
+
+
+def _read(folder: Path, files: Mapping[Path, Any]) -> Folder:
+    """Check cells one by one and together: what no table can compare is refused."""
     for file, cell in files.items():
         _check(file, cell)
     if len(named := sorted({cell["preset"] for cell in files.values()})) > 1:
         raise InputError(f"{folder} mixes cells of {' and '.join(named)}, which no table can compare; keep them apart")
-    read = Folder(folder, files)
+    read = Folder(folder, dict(zip(files, told_apart(list(files.values())), strict=True)))
     _check_alike(read)
     return read
 
@@ -117,10 +128,10 @@ def _check_alike(folder: Folder) -> None:
     if len(folder.places) < len(folder.files):
         twice = next(file for file in folder.files if file not in set(folder.places.values()))
         raise InputError(f"{twice} is there a second time under another name; remove one of the two")
-    for setting, found in folder.settings.items():
-        plans = {tuple(tuple(task["types"]) for task in cell["tasks"]) for row in found for cell in row.cells}
+    for ranking in folder.rankings:
+        plans = {tuple(tuple(task["types"]) for task in cell["tasks"]) for row in ranking.rows for cell in row.cells}
         if len(plans) > 1:
-            raise InputError(f"the cells of {setting} in {folder.path} have different tasks; keep them apart")
+            raise InputError(f"the cells of {ranking.setting} in {folder.path} have different tasks; keep them apart")
 
 
 def read_data(data: Path) -> Parts:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from retainer.report.rows import Row
 from retainer.report.runs import Run, mean
-from retainer.report.summary import Row
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ class Lines(MeanRun):
 
 def mean_run(row: Row) -> MeanRun:
     """Average a row's cells task by task and type by type."""
+    means = {name: row.by_task(name) for name in ("macro", "old_macro", "new_macro")}
     tasks = []
-    for together in zip(*(cell["tasks"] for cell in row.cells), strict=True):
+    for at, together in enumerate(zip(*(cell["tasks"] for cell in row.cells), strict=True)):
         types = dict.fromkeys(type_ for task in together for type_ in task["per_type"])
         f1 = {t: {"f1": mean(task["per_type"].get(t, {}).get("f1") for task in together)} for t in types}
-        means = {name: mean(task.get(name) for task in together) for name in ("macro", "old_macro", "new_macro")}
-        tasks.append({"types": together[0]["types"], "per_type": f1, **means})
+        tasks.append({"types": together[0]["types"], "per_type": f1, **{name: means[name][at] for name in means}})
     return MeanRun(row.name, {"tasks": tasks})
 
 

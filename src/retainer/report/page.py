@@ -10,9 +10,10 @@ from markupsafe import Markup
 
 from retainer.report import theme
 from retainer.report.examples import Example, gold, outcomes
+from retainer.report.pictures import chart, chart_css, swatch
 from retainer.report.runs import FALL, Run, number, runs_of, types_of, valid
-from retainer.report.svg import chart, chart_css, frame_of, swatch
-from retainer.report.tables import MEANS, rows
+from retainer.report.svg import frame_of
+from retainer.report.tables import MEANS, heat_rows
 
 _COUNTS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
@@ -32,7 +33,7 @@ def page(
     frame = frame_of(runs, types)
     headline = finding(runs)
     methods = [
-        {"run": run, "chart": chart(run, types, frame, f"chart-{at}"), "rows": rows(run, types)}
+        {"run": run, "chart": chart(run, types, frame, f"chart-{at}"), "rows": heat_rows(run, types)}
         for at, run in enumerate(runs, start=1)
     ]
     html = (

@@ -6,11 +6,14 @@ import csv
 import io
 import json
 import re
+import statistics
 from collections.abc import Iterable, Sequence
 
 from retainer.report.folder import Folder
-from retainer.report.standing import SCORE_COLUMNS, TEST_COLUMNS, Standing, mean_gain, signed
-from retainer.report.summary import Cell, Row, spread
+from retainer.report.numbers import signed, spread
+from retainer.report.ranking import COLUMNS, legend
+from retainer.report.rows import Cell, Row
+from retainer.report.standing import TEST_COLUMNS, Standing, mean_gain, untested
 
 _TEX = {
     "\\": r"\textbackslash{}",
@@ -30,29 +33,31 @@ def markdown(found: Sequence[Standing]) -> str:
     parts = []
     for standing in found:
         parts.append(f"## {_md(standing.setting)}")
-        parts.append(_table(("method", *SCORE_COLUMNS), _score_lines(standing)))
+        parts.append(_table(("method", *COLUMNS), _score_lines(standing)))
+        parts += [_md(f"{caveat}.") for caveat in standing.published.caveats]
         if standing.chosen is not None and standing.compared:
             parts.append(f"Against {_md(standing.chosen.name)}:")
             lines = [[row.name, *standing.comparison(row)] for row in standing.compared]
             parts.append(_table(("method", *TEST_COLUMNS), [list(map(_md, line)) for line in lines]))
+    parts += [_md(line) for line in untested(found)]
     if (both := mean_gain(found)) and len(found) > 1:
         parts.append(f"Mean gain over settings: micro {signed(both[0])}, macro {signed(both[1])}.")
-    legend = [f"{name}: {meaning}" for name, meaning in (SCORE_COLUMNS | TEST_COLUMNS).items() if name != "seeds"]
+    meanings = legend(COLUMNS) + [f"{name}: {meaning}" for name, meaning in TEST_COLUMNS.items() if name != "seeds"]
     marks = "**best** and *second best* that is not joint; *: below 0.05 after Holm's correction"
-    return "\n\n".join([*parts, _md("; ".join(legend)) + "; " + marks + "."]) + "\n"
+    return "\n\n".join([*parts, _md("; ".join(meanings)) + "; " + marks + "."]) + "\n"
 
 
 def _score_lines(standing: Standing) -> list[list[str]]:
     lines = []
     for row in standing.rows:
-        line = [_md(text) for text in (row.name, *standing.scores(row))]
-        for at, score in ((2, "micro"), (3, "macro")):
+        fields = {name: _md(text) for name, text in standing.fields(row, COLUMNS).items()}
+        for score in ("micro", "macro"):
             mark = {1: "**", 2: "*"}.get(standing.place(row, score), "")
-            line[at] = f"{mark}{line[at]}{mark}"
-        lines.append(line)
+            fields[score] = f"{mark}{fields[score]}{mark}"
+        lines.append([_md(row.name), *fields.values()])
     if gain := standing.gain:
-        blank = [""] * (len(SCORE_COLUMNS) - 3)
-        lines.append([f"Imp. over {_md(gain.rival.name)}", "", signed(gain.micro), signed(gain.macro), *blank])
+        gained = {"micro": signed(gain.micro), "macro": signed(gain.macro)}
+        lines.append([f"Imp. over {_md(gain.rival.name)}", *(gained.get(name, "") for name in COLUMNS)])
     return lines
 
 
@@ -68,12 +73,9 @@ def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
 
 def latex(found: Sequence[Standing]) -> str:
     """Write one booktabs table: a row per method, micro and macro per setting; it needs only booktabs."""
-    names = sorted(
-        {row.name: row for standing in found for row in standing.rows}.values(),
-        key=lambda row: (not row.joint, _mean(found, row.name)),
-    )
-    joint = [row.name for row in names if row.joint]
-    others = [row.name for row in names if not row.joint]
+    every = {row.name: row for standing in found for row in standing.rows}
+    ranked = sorted(every.values(), key=lambda row: _behind(found, row.name))
+    joint, others = ([row.name for row in ranked if row.joint is first] for first in (True, False))
     groups = " & ".join(rf"\multicolumn{{2}}{{c}}{{{tex(standing.setting)}}}" for standing in found)
     rules = " ".join(rf"\cmidrule(lr){{{2 * at + 2}-{2 * at + 3}}}" for at in range(len(found)))
     lines = [
@@ -94,9 +96,15 @@ def latex(found: Sequence[Standing]) -> str:
     return "\n".join([*lines, *_tex_legend(found)]) + "\n"
 
 
-def _mean(found: Sequence[Standing], name: str) -> float:
-    values = [row.mean("macro") for standing in found for row in standing.rows if row.name == name]
-    return sum(values) / len(values)
+def _behind(found: Sequence[Standing], name: str) -> float:
+    """Return how far a row is behind the best, a mean over the settings it has: the order of the page, over all."""
+    gaps = [
+        max(one.mean("macro") for one in standing.rows) - row.mean("macro")
+        for standing in found
+        for row in standing.rows
+        if row.name == name
+    ]
+    return statistics.fmean(gaps)
 
 
 def _tex_line(name: str, found: Sequence[Standing]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -101,7 +102,7 @@ class Run:
 def mean(values: Iterable[float | None]) -> float | None:
     """Average what was measured."""
     known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    return statistics.fmean(known) if known else None
 
 
 def runs_of(cells: Mapping[str, Mapping[str, Any]]) -> tuple[Run, ...]:

@@ -1,4 +1,4 @@
-"""The methods of a setting ranked and compared, as numbers and as the words all kinds of output share."""
+"""The methods of a setting compared with a chosen one, as numbers and as the words all kinds of output share."""
 
 from __future__ import annotations
 
@@ -10,22 +10,10 @@ from functools import cached_property
 from retainer.errors import InputError, nearest
 from retainer.report.compare import FEW, LEVEL, Gain, Judge, Test, chosen_row, gain_of
 from retainer.report.folder import Folder
-from retainer.report.summary import Row, plain, spread
+from retainer.report.numbers import probability, signed
+from retainer.report.ranking import Ranking
+from retainer.report.rows import Row
 
-SCORE_COLUMNS = {
-    "seeds": "how many seeds were measured",
-    "micro": "micro F1 averaged over tasks, the first included; mean ± standard deviation over seeds",
-    "macro": "macro F1 averaged over tasks; mean ± standard deviation over seeds",
-    "to joint": "macro minus that of joint, which sees all data and all types",
-    "last": "macro F1 of all types after the last task",
-    "old": "macro F1 of the old types after the last task",
-    "new": "macro F1 of the new types after the last task",
-    "forget": "forgetting: mean over types of the best earlier F1 minus the last",
-    "backward": "backward transfer: mean over types of the last F1 minus that right after its own task",
-    "guesses P / R": "precision and recall of the pseudo labels on the truth the method did not see",
-    "dev": "macro F1 on the dev set, averaged over tasks: what numbers are chosen on, never the test set",
-    "published": "micro / macro as printed in papers, with another encoder: no target for this one",
-}
 TEST_COLUMNS = {
     "difference": "macro minus that of the chosen method, over the seeds both have",
     "seeds": "how many seeds both have",
@@ -38,68 +26,26 @@ BOOTSTRAP_LEAST = 0.002
 
 
 @dataclass(frozen=True)
-class Standing:
-    """One setting: its rows, the chosen one, and how the others compare."""
+class Standing(Ranking):
+    """A ranking with a chosen row, and how the others compare with it."""
 
-    setting: str
-    rows: Sequence[Row]
     chosen: Row | None
     tests: Mapping[str, Test]
-    published: Mapping[str, tuple[float, float]]
 
     @cached_property
     def gain(self) -> Gain | None:
         """The chosen method over its best rival."""
         return gain_of(self.rows, self.chosen, self.tests)
 
-    @cached_property
-    def joints(self) -> dict[str, float]:
-        """Macro F1 of joint training, by variant."""
-        return {row.variant: row.mean("macro") for row in self.rows if row.joint}
-
-    def to_joint(self, row: Row) -> float | None:
-        """Return how far a row is from joint training with the same numbers, else with the defaults."""
-        joint = self.joints.get(row.variant, self.joints.get(""))
-        return None if joint is None else row.mean("macro") - joint
-
-    def place(self, row: Row, score: str) -> int:
-        """Return 1 for the best row and 2 for the second best that is not joint training, as printed; else 0."""
-        values = sorted({round(one.mean(score), 2) for one in self.rows if not one.joint}, reverse=True)
-        at = round(row.mean(score), 2)
-        return 0 if row.joint or at not in values[:2] else 1 + values.index(at)
-
-    @property
-    def best(self) -> Row | None:
-        """The best row that is not joint training."""
-        return max((row for row in self.rows if not row.joint), key=lambda row: row.mean("macro"), default=None)
-
-    def scores(self, row: Row) -> list[str]:
-        """Write the columns of the first table."""
-        judged, printed = (row.guesses("precision"), row.guesses("recall")), self.published.get(row.method)
-        return [
-            str(len(row.cells)),
-            spread(row.values("micro")),
-            spread(row.values("macro")),
-            signed(self.to_joint(row)),
-            plain(row.last("macro")),
-            plain(row.last("old_macro")),
-            plain(row.last("new_macro")),
-            plain(row.forgetting).replace("-", "−"),
-            signed(row.backward),
-            "" if judged[0] is None else " / ".join(map(plain, judged)),
-            plain(row.dev),
-            "" if printed is None else f"{printed[0]:.2f} / {printed[1]:.2f}",
-        ]
-
     def comparison(self, row: Row) -> list[str]:
-        """Write the columns of the second table."""
+        """Write how a row compares: the columns of the second table."""
         test = self.tests[row.name]
         drawn = test.sentences
         return [
             signed(test.gain),
             str(len(test.seeds)),
             probability(test.p) + ("*" if test.real else "") if test.p is not None else FEW,
-            f"{signed(drawn.difference)} [{signed(drawn.low)}, {signed(drawn.high)}]" if drawn else test.why,
+            f"{signed(drawn.difference)} [{signed(drawn.low)}, {signed(drawn.high)}]" if drawn else "",
             probability(drawn.p, BOOTSTRAP_LEAST) if drawn else "",
         ]
 
@@ -109,37 +55,29 @@ class Standing:
         return [row for row in self.rows if row.name in self.tests]
 
 
-def signed(value: float | None, digits: int = 2) -> str:
-    """Write a difference with its sign, a true minus; nothing for none."""
-    return "" if value is None else f"{value:+.{digits}f}".replace("-", "−")
-
-
-def probability(p: float, least: float = 0.001) -> str:
-    """Write p, never as nought."""
-    return f"< {least}" if p < least else f"{p:.3f}"
-
-
 def standings(folder: Folder, judge: Judge, against: str | None) -> list[Standing]:
     """Rank and compare all settings; without a name the chosen method is rdp, else the best that is not joint."""
-    names = {row.name for found in folder.settings.values() for row in found}
-    methods = {row.method for found in folder.settings.values() for row in found}
+    every = _every(folder)
+    names, methods = {row.name for row in every}, {row.method for row in every}
     if against is not None and against not in names | methods:
         close = nearest(against, names | methods)
         raise InputError(f"no cell is of {against!r}{close}; there are {', '.join(sorted(names))}")
-    name = against or ("rdp" if "rdp" in methods else _best(folder))
+    name = against or ("rdp" if "rdp" in methods else _best(every))
     made = []
-    for setting, found in folder.settings.items():
-        chosen = chosen_row(found, name)
-        tests = judge.tests(found, chosen)
-        made.append(Standing(setting, found, chosen, tests, folder.published.get(setting, {})))
+    for one in folder.rankings:
+        chosen = chosen_row(one.rows, name)
+        made.append(Standing(one.setting, one.rows, one.published, chosen, judge.tests(one.rows, chosen)))
     if not judge.fits:
         raise InputError("the gold spans are not those the cells were measured on; give --data the right corpus")
     return made
 
 
-def _best(folder: Folder) -> str:
+def _every(folder: Folder) -> list[Row]:
+    return [row for ranking in folder.rankings for row in ranking.rows]
+
+
+def _best(every: Sequence[Row]) -> str:
     """Return the row with the best macro F1 that is not joint training; joint only if there is nothing else."""
-    every = [row for found in folder.settings.values() for row in found]
     return max(every, key=lambda row: (not row.joint, row.mean("macro"))).name
 
 
@@ -149,6 +87,22 @@ def mean_gain(found: Sequence[Standing]) -> tuple[float, float] | None:
     if not gains:
         return None
     return statistics.fmean(one.micro for one in gains), statistics.fmean(one.macro for one in gains)
+
+
+def untested(found: Sequence[Standing]) -> list[str]:
+    """Say why rows have no test over sentences: every reason once, with the rows it holds for."""
+    reasons: dict[str, list[str]] = {}
+    for standing in found:
+        for row in standing.compared:
+            if why := standing.tests[row.name].why:
+                reasons.setdefault(why, []).append(f"{row.name} in {standing.setting}")
+    every = sum(len(standing.tests) for standing in found)
+    return [
+        f"Nothing is tested over sentences: {why}."
+        if len(names) == every
+        else f"Not tested over sentences: {', '.join(names)} ({why})."
+        for why, names in reasons.items()
+    ]
 
 
 def verdict(test: Test | None) -> str:

@@ -31,7 +31,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Row:
+class HeatRow:
     """What was measured after one task."""
 
     new: tuple[str, ...]
@@ -39,10 +39,10 @@ class Row:
     means: tuple[str, ...]
 
 
-def rows(run: Run, types: Sequence[str]) -> list[Row]:
+def heat_rows(run: Run, types: Sequence[str]) -> list[HeatRow]:
     """Lay out a run for the page."""
     return [
-        Row(
+        HeatRow(
             new,
             tuple(_field(run, task, type_) for type_ in types),
             tuple(number(run.macro(task, key)) for _, key in MEANS),

@@ -1,0 +1,35 @@
+"""The table of everything a corpus is looked over for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from retainer.checks.annotation import conflicts, duplicates, edges, few, missed, unannotated
+from retainer.checks.finding import SHOWN, WEIGHTS, Finding
+from retainer.checks.names import alike
+from retainer.corpora import Corpus
+
+LONG = 400
+"""Texts with more words than this are cut into several windows by most encoders."""
+
+
+def findings(corpus: Corpus, known: Sequence[str] = ()) -> list[Finding]:
+    """Look a corpus over, for a model that knows some types already; no finding means nothing odd was seen."""
+    looks = (reading, few, unannotated, duplicates, conflicts, missed, edges, long)
+    found = [finding for look in looks for finding in look(corpus)]
+    return sorted([*found, *alike(corpus, known)], key=lambda finding: list(WEIGHTS).index(finding.weight))
+
+
+def reading(corpus: Corpus) -> Iterator[Finding]:
+    """Pass on what was noticed while reading."""
+    for what, count in corpus.oddities.items():
+        yield Finding(what, count, "accepted as it stands; look at the file if you did not expect it")
+
+
+def long(corpus: Corpus) -> Iterator[Finding]:
+    """Find texts longer than an encoder looks at once."""
+    rows = [row for row, sentence in enumerate(corpus, 1) if len(sentence.words) > LONG]
+    if rows:
+        examples = [f"sentence {row}: {len(corpus[row - 1].words)} words" for row in rows[:SHOWN]]
+        advice = "learned in overlapping windows; nothing is lost"
+        yield Finding(f"texts of more than {LONG} words", len(rows), advice, examples, "note")

@@ -1,0 +1,138 @@
+"""What `check` finds: every finding is shown by a corpus that has it, and by one that does not."""
+
+import pytest
+
+from retainer.checks import WEIGHTS, clashes, findings, splitting
+from retainer.checks.beside import script
+from retainer.corpora import Corpus
+from retainer.corpora.conll import read_conll
+from retainer.spans import Sentence, Span
+
+
+def corpus(*rows):
+    """Make sentences out of texts in which entities stand as [type words]."""
+    return Corpus(tuple(parsed(row) for row in rows))
+
+
+def parsed(row):
+    words, spans, start, type_ = [], [], None, ""
+    for part in row.split():
+        if part.startswith("["):
+            start, type_ = len(words), part[1:]
+            continue
+        words.append(part.removesuffix("]"))
+        if part.endswith("]"):
+            spans.append(Span(start, len(words), type_))
+    return Sentence(tuple(words), tuple(spans))
+
+
+def found(data, **more):
+    return {finding.what: finding for finding in findings(data, **more)}
+
+
+def plenty(type_="x"):
+    return [f"w{i} [{type_} name{i}]" for i in range(30)]
+
+
+def test_nothing_odd():
+    assert findings(corpus(*plenty())) == []
+
+
+def test_what_weighs_most_comes_first():
+    data = corpus(*plenty(), "a [y b]", "w0 [x name0]", "in [x Paris ,]")
+    assert [finding.weight for finding in findings(data)] == ["mend", "look", "note"] == list(WEIGHTS)
+
+
+class TestMissed:
+    def test_annotated_here_and_not_there(self):
+        data = corpus(*plenty(), *["in [x New York] now"] * 3, "to New York again", "York alone")
+        finding = found(data)["texts that are usually x, but not annotated"]
+        assert finding.count == 1
+        assert finding.examples == ["'New York': annotated 3 times, not in sentence 34"]
+
+    def test_a_text_that_is_mostly_no_entity_is_left_alone(self):
+        data = corpus(*plenty(), *["say [x May]"] * 3, *["it May rain"] * 4)
+        assert not [what for what in found(data) if what.startswith("texts that are usually")]
+
+    def test_the_longest_text_counts(self):
+        """York inside an unannotated New York is not counted once more."""
+        data = corpus(*plenty(), *["in [x New York]", "in [x York]"] * 3, "to New York")
+        assert found(data)["texts that are usually x, but not annotated"].count == 1
+
+    def test_inside_another_entity_nothing_is_missed(self):
+        data = corpus(*plenty(), *["in [x York]"] * 3, "the [x York Minster]")
+        assert "texts that are usually x, but not annotated" not in found(data)
+
+
+class TestEdges:
+    def test_punctuation(self):
+        finding = found(corpus(*plenty(), "in [x Paris ,] now", "at [x U.S.] now"))
+        odd = finding["entities that begin or end with a punctuation mark"]
+        assert odd.count == 1 and odd.examples == ["sentence 31: 'Paris ,'"]
+
+    def test_inside_a_word(self):
+        half = Sentence.from_text("the Parisian way", [Span(4, 9, "x")])
+        whole = Sentence.from_text("the Paris-based way", [Span(4, 9, "x")])
+        odd = found(Corpus((*corpus(*plenty()).sentences, half, whole)))["entities that begin or end inside a word"]
+        assert odd.count == 1 and "31" in odd.examples[0]
+
+
+class TestNames:
+    def test_in_the_data(self):
+        finding = found(corpus(*plenty("City"), *plenty("city")))
+        assert finding["types that differ in spelling alone: City, city"].weight == "mend"
+
+    def test_beside_a_model(self):
+        data, what = (
+            corpus(*plenty("creative-work")),
+            "types that differ in spelling alone: Creative_Work, creative-work",
+        )
+        assert what in found(data, known=["Creative_Work"])
+        assert not found(data, known=["creative-work", "person"])
+
+
+class TestSchemes:
+    @pytest.mark.parametrize(
+        ("text", "mixed"),
+        [
+            ("a B-x\nb E-x\n\nc S-x\n", 0),
+            ("a B-x\nb E-x\n\nc B-x\nd I-x\n\ne B-x\n", 2),
+            ("a B-x\nb E-x\n\nc B-x\nd L-x\n", 1),
+            ("a B-x\nb I-x\n\nc B-x\n", 0),
+        ],
+    )
+    def test_two_in_one_file(self, text, mixed):
+        seen = read_conll(text, "memory").oddities
+        assert [count for what, count in seen.items() if "two tag schemes" in what] == [mixed] * bool(mixed)
+
+
+class TestClashes:
+    def test_counts_and_share(self):
+        data = corpus("[band Genesis] plays", "[band Boston] plays", "[city Boston] sleeps")
+        guesses = [[Span(0, 2, "person")], [], [Span(0, 1, "person")]]
+        one, two = clashes(data, guesses, ("person",))
+        assert (one.what, one.count) == ("entities of the new type band lie where the model sees person", 1)
+        assert "50 %" in one.advice and one.examples == ["sentence 1: 'Genesis'"]
+        assert "100 %" in two.advice
+
+    def test_what_the_model_knows_already_is_no_clash(self):
+        assert clashes(corpus("[person Genesis]"), [[Span(0, 1, "person")]], ("person",)) == []
+
+
+class TestSplitting:
+    def test_unknown_letters(self):
+        data = Corpus((Sentence(("привет",) * 30), Sentence(("hello",) * 30)))
+        (finding,) = splitting(data, [[[7]] * 30, [[1, 2]] * 30], 7)
+        assert finding.count == 30 and "Cyrillic" in finding.what and finding.weight == "mend"
+
+    def test_spelling(self):
+        data = Corpus((Sentence(("привет",) * 30), Sentence(("hello",) * 30)))
+        (finding,) = splitting(data, [[[1] * 6] * 30, [[1, 2]] * 30], 7)
+        assert "only spells" in finding.what and "6.0 pieces" in finding.advice
+
+    def test_a_few_words_prove_nothing(self):
+        assert not list(splitting(Corpus((Sentence(("привет",) * 19),)), [[[7]] * 19], 7))
+
+    @pytest.mark.parametrize(("word", "name"), [("Paris", "Latin"), ("1Ω", "Greek"), ("東京", "Cjk"), ("--12", "")])
+    def test_scripts(self, word, name):
+        assert script(word) == name

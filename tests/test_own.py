@@ -1,0 +1,121 @@
+"""A bench on one's own data: parts cut from one file, a preset made of its types, and what is recommended."""
+
+import pytest
+
+from retainer.cli import main
+from retainer.corpora import read_parts, write
+from retainer.corpora.generated import generate
+from retainer.errors import InputError
+from retainer.preset import QUICK, own, preset, quick
+from retainer.report.advice import advice
+from retainer.report.published import Published
+from retainer.report.ranking import Ranking
+from retainer.report.rows import Row
+
+
+class TestParts:
+    def test_a_file_is_cut(self, tmp_path):
+        write(generate(600, seed=1), tmp_path / "all.conll", "conll")
+        train, dev, test = read_parts(tmp_path / "all.conll")
+        assert len(train) + len(dev) + len(test) == 600
+        assert [round(len(part) / 600, 1) for part in (train, dev, test)] == [0.7, 0.1, 0.2]
+
+    def test_no_text_is_in_two_parts(self, tmp_path):
+        sentences = generate(100, seed=1).sentences
+        write(sentences * 3, tmp_path / "all.conll", "conll")
+        texts = [{sentence.words for sentence in part} for part in read_parts(tmp_path / "all.conll")]
+        assert not (texts[0] & texts[1] or texts[0] & texts[2] or texts[1] & texts[2])
+
+    def test_too_little(self, tmp_path):
+        (tmp_path / "one.conll").write_text("Paris B-city\n")
+        with pytest.raises(InputError, match="too few entities"):
+            read_parts(tmp_path / "one.conll")
+
+
+class TestPresets:
+    def test_own(self):
+        made = own(["a", "b", "c"])
+        assert list(made.settings) == ["FG-1-PG-1", "FG-2-PG-1"] and made.types == ("a", "b", "c")
+        assert list(own(["a", "b"]).settings) == ["FG-1-PG-1"]
+
+    @pytest.mark.parametrize("types", [[], ["a"]])
+    def test_too_few_types(self, types):
+        with pytest.raises(InputError, match="an old and a new one"):
+            own(types)
+
+    def test_quick(self):
+        small = quick(preset("conll2003"), "misc")
+        assert small.types == ("location", "organisation", "person", "misc") and small.methods == QUICK
+        assert list(small.settings) == ["FG-3-PG-1"] and small.settings["FG-3-PG-1"].epochs == 5
+        assert list(small.seeds_of("rdp")) == [1] and small.name != "conll2003"
+
+    def test_a_type_nobody_has(self):
+        with pytest.raises(InputError, match="person"):
+            quick(preset("conll2003"), "persn")
+
+
+def row(name, macro, seconds, old, new):
+    tasks = [{"macro": 90.0, "types": ["a"]}, {"macro": macro, "old_macro": old, "new_macro": new, "types": ["b"]}]
+    cell = {"method": name, "seed": 1, "average": {"macro": macro}, "tasks": tasks, "seconds": seconds}
+    return Row(name, (cell,))
+
+
+def advised(*rows):
+    return advice(Ranking("s", rows, Published()))
+
+
+class TestAdvice:
+    def test_the_quickest_of_those_that_are_near(self):
+        said = advised(
+            row("tbcl", 80.5, 20.0, 75.0, 85.0), row("rdp", 80.0, 10.0, 74.0, 86.0), row("x", 70.0, 1.0, 1, 1)
+        )
+        assert said[0] == "Use rdp. After it the old types have macro F1 74.0 (90.0 before), the new ones 86.0."
+        assert said[1].startswith(
+            "tbcl has 0.5 points more, which one run cannot tell from chance, and takes 2.0 times"
+        )
+
+    def test_what_is_clearly_better_wins_whatever_it_costs(self):
+        said = advised(row("tbcl", 82.0, 90.0, 75.0, 85.0), row("rdp", 80.0, 10.0, 74.0, 86.0))
+        assert said[0].startswith("Use tbcl.") and len(said) == 1
+
+    def test_what_would_be_lost(self):
+        said = advised(row("rdp", 80.0, 10.0, 74.0, 86.0), row("finetune", 40.0, 5.0, 3.0, 90.0))
+        assert said[-1] == "After plain fine-tuning the old types would have 3.0."
+
+    def test_joint_is_no_choice(self):
+        assert "Only joint" in advised(row("joint", 80.0, 10.0, 74.0, 86.0))[0]
+
+
+def test_a_quick_look(tmp_path, encoder, capsys):
+    write(generate(160, seed=1, types=["artist", "city"]), tmp_path / "all.conll", "conll")
+    call = [
+        "bench",
+        "own",
+        "--data",
+        str(tmp_path / "all.conll"),
+        "--quick",
+        "--new",
+        "artist",
+        "--encoder",
+        str(encoder),
+    ]
+    numbers = ["--set.base_lr", "3e-3", "--set.epochs", "1", "--device", "cpu", "--out", str(tmp_path / "out")]
+    assert main([*call, *numbers]) == 0
+    out = capsys.readouterr().out
+    assert "\nUse " in out and all(name in out for name in QUICK)
+    assert (tmp_path / "out" / "own-quick" / "table.md").is_file()
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [(["--new", "city"], "add --quick"), (["--quick", "--new", "cty"], "city"), (["--methods", "rpd"], "rdp")],
+)
+def test_bad_calls(tmp_path, capsys, more, says):
+    write(generate(160, seed=1, types=["artist", "city"]), tmp_path / "all.conll", "conll")
+    assert main(["bench", "own", "--data", str(tmp_path / "all.conll"), "--out", str(tmp_path / "o"), *more]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_no_data(tmp_path, capsys):
+    assert main(["bench", "own", "--data", str(tmp_path / "none"), "--out", str(tmp_path / "o")]) == 2
+    assert "there is no" in capsys.readouterr().err
