@@ -263,11 +263,6 @@ class TestAnyModels:
         assert difference.drifts["x"].agreement == pytest.approx(200 * both / (old_count + new_count))
         assert (difference.drifts["x"].old, difference.drifts["x"].new) == (old_count, new_count)
 
-    def test_an_export(self, able, tmp_path):
-        exported = able.export(tmp_path / "onnx")
-        difference = compare(able, exported, generate(40, seed=3, types=["artist"]))
-        assert difference.agreement == 100 and difference.judgement.forget == 0
-
     def test_a_bare_encoder_is_refused(self, encoder, first):
         with pytest.raises(InputError, match="no token-classification head"):
             compare(first, encoder, ["text"])

@@ -9,6 +9,7 @@ import torch
 
 from retainer.cli import main
 from retainer.corpora.generated import generate
+from retainer.difference import compare
 from retainer.errors import InputError
 from retainer.learning import learn
 from retainer.onnx import _need
@@ -139,6 +140,12 @@ def test_on_seven_bits_too(first, tmp_path, sentences, monkeypatch):
     folder = first.export(tmp_path / "v", int8=True)
     assert json.loads((folder / "config.json").read_text())["retainer"]["bits"] == 7
     assert len(load(folder).tag(sentences)) == len(sentences)
+
+
+def test_compared_with_where_it_came_from(encoder, artist, tmp_path):
+    version = learn(artist, encoder, recipe=Recipe(epochs=12, base_lr=1e-3), device="cpu")
+    difference = compare(version, version.export(tmp_path / "v"), generate(60, seed=3, types=["artist"]))
+    assert difference.agreement == 100 and difference.judgement.forget == 0
 
 
 def test_another_family(roberta, tmp_path, sentences):
