@@ -11,8 +11,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "retainer"
 
 ORDER = """
 about errors files words spans generator corpora tasks checks outputs quirks methods recipe preset runtime sharing
-builtin encode heads model onnx metrics predict calibration significance lineage version changes drift known judgement
-difference gates progress lesson vocabulary attention precision descent capture checkpoint training review learning
+builtin encode heads model onnx metrics predict calibration significance lineage version
+difference progress lesson vocabulary attention precision descent capture checkpoint training review learning
 guesses sequence cells unfinished
 bench report commands arguments cli
 """.split()

@@ -8,12 +8,12 @@ import pytest
 from scripted import EVERY, KNOWN, Scripted, noisy
 
 import retainer
-from retainer.changes import changes
 from retainer.corpora import Corpus, read, write
 from retainer.corpora.generated import generate
-from retainer.difference import CHUNK, compare
+from retainer.difference.changes import changes
+from retainer.difference.compare import CHUNK, compare
+from retainer.difference.gates import Gates
 from retainer.errors import InputError
-from retainer.gates import Gates
 from retainer.learning import learn
 from retainer.recipe import Recipe
 from retainer.spans import Sentence, Span

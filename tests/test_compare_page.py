@@ -11,8 +11,8 @@ from test_report import Reader, headline, words
 
 from retainer.corpora import Corpus
 from retainer.corpora.generated import generate
-from retainer.difference import compare
-from retainer.gates import Gates
+from retainer.difference.compare import compare
+from retainer.difference.gates import Gates
 from retainer.report import versionpage
 from retainer.report.versionpage import version_page
 from retainer.spans import Sentence, Span

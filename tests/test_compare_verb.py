@@ -15,7 +15,7 @@ import yaml
 from retainer.cli import main
 from retainer.corpora import write
 from retainer.corpora.generated import generate
-from retainer.difference import compare
+from retainer.difference.compare import compare
 from retainer.learning import learn
 from retainer.recipe import Recipe
 from retainer.spans import Sentence

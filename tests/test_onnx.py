@@ -9,7 +9,7 @@ import torch
 
 from retainer.cli import main
 from retainer.corpora.generated import generate
-from retainer.difference import compare
+from retainer.difference.compare import compare
 from retainer.errors import InputError
 from retainer.learning import learn
 from retainer.onnx import _need

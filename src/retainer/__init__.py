@@ -11,7 +11,7 @@ from retainer.runtime import settle_threads
 
 if TYPE_CHECKING:
     from retainer.corpora import Corpus, read, write
-    from retainer.difference import compare
+    from retainer.difference.compare import compare
     from retainer.errors import InputError
     from retainer.learning import learn
     from retainer.methods import (
@@ -38,7 +38,7 @@ settle_threads()  # before anybody imports torch
 
 _PLACES = {
     "retainer.corpora": ("Corpus", "read", "write"),
-    "retainer.difference": ("compare",),
+    "retainer.difference.compare": ("compare",),
     "retainer.errors": ("InputError",),
     "retainer.methods": (
         "CFNER",

@@ -15,10 +15,10 @@ from retainer.commands.output import say, say_table, tell
 from retainer.corpora import Corpus
 from retainer.corpora.plain import Texts, texts_or_corpus
 from retainer.corpora.texts import save
+from retainer.difference.gates import Gates
+from retainer.difference.known import Types
 from retainer.errors import InputError
 from retainer.files import require_writable
-from retainer.gates import Gates
-from retainer.known import Types
 from retainer.report.versions import (
     DRIFT_COLUMNS,
     GROUPS,
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from retainer.changes import Case, Change
-    from retainer.difference import Difference
-    from retainer.gates import Outcome
+    from retainer.difference.changes import Case, Change
+    from retainer.difference.compare import Difference
+    from retainer.difference.gates import Outcome
 
 Rows = list[tuple[str, tuple[str, ...]]]
 REFUSED = 1
@@ -83,7 +83,7 @@ def compare(
     target = None if page is None else require_writable(page)
     given = texts_or_corpus(data)
     gates.require_gold(given)
-    from retainer.difference import compare as compared
+    from retainer.difference.compare import compare as compared
     from retainer.version import load
 
     before, after = (load(one, device=device, need_head=True) for one in (old, new))

@@ -29,9 +29,9 @@ from retainer.report.versions import (
 )
 
 if TYPE_CHECKING:
-    from retainer.changes import Case, Change
-    from retainer.difference import Difference
-    from retainer.gates import Outcome
+    from retainer.difference.changes import Case, Change
+    from retainer.difference.compare import Difference
+    from retainer.difference.gates import Outcome
     from retainer.spans import Span
 
 MOST = 10_000

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 if TYPE_CHECKING:
-    from retainer.changes import Case, Change
-    from retainer.difference import Difference
-    from retainer.drift import Drift
-    from retainer.judgement import Judged
+    from retainer.difference.changes import Case, Change
+    from retainer.difference.compare import Difference
+    from retainer.difference.drift import Drift
+    from retainer.difference.judgement import Judged
     from retainer.metrics import Score
     from retainer.significance import Bootstrap
 

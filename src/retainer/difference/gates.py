@@ -11,8 +11,8 @@ from retainer.errors import InputError
 
 if TYPE_CHECKING:
     from retainer.corpora.plain import Texts
-    from retainer.difference import Difference
-    from retainer.known import Types
+    from retainer.difference.compare import Difference
+    from retainer.difference.known import Types
 
 ALL = "all old types together"
 TINY = 1e-9

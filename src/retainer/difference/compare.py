@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from retainer.changes import KINDS, Case, Cases, changes
 from retainer.corpora import Corpus
 from retainer.corpora.plain import Texts, texts_or_corpus
-from retainer.drift import Drift, Tally
+from retainer.difference.changes import KINDS, Case, Cases, changes
+from retainer.difference.drift import Drift, Tally
+from retainer.difference.judgement import Judgement, judge
+from retainer.difference.known import Types
 from retainer.errors import InputError
-from retainer.judgement import Judgement, judge
-from retainer.known import Types
 from retainer.significance import Counts, counts
 from retainer.spans import Sentence, Span
 from retainer.version import Version, load

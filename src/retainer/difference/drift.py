@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from retainer.changes import KINDS, Change
+from retainer.difference.changes import KINDS, Change
 
 DRAWS = 1000
 
