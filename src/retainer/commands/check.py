@@ -24,7 +24,7 @@ def check(data: str, /, *, model: str | None = None, json: bool = False, device:
         from retainer.version import load
 
         version = load(model, device=device)
-        known = version.types
+        known = version.learned_types
         found += clashes(corpus, version.tag(corpus.sentences), known) if known else []
     facts = _facts(corpus, known)
     if json:
