@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "retainer"
 ORDER = """
 about errors files words spans generator corpora tasks checks outputs quirks methods recipe preset runtime sharing
 builtin encode heads model onnx metrics predict significance
-lineage chain card delta keep version retype progress lesson vocabulary attention
+lineage chain card delta keep integrity rollback version retype progress lesson vocabulary attention
 precision descent capture checkpoint training review learning guesses sequence cells unfinished
 bench report commands arguments cli
 """.split()
