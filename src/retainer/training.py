@@ -137,11 +137,14 @@ class Training:
     def _finish_epoch(self, losses: dict[str, float], seconds: float) -> None:
         """Score the dev set; a strictly better epoch becomes the one to keep, and one that finds nothing never does."""
         self.facts["epoch"] += 1
-        value = None if self.dev is None else self.dev.score(self.student)
+        scores = None if self.dev is None else self.dev.scores(self.student)
+        value = None if scores is None or self.dev is None else scores.micro_of(self.dev.counted)
         better = value is not None and value > (self.facts["best"] or 0.0)
         if better:
             self.best = _clone(self.student.state_dict())
             self.facts.update(best=value, best_epoch=self.facts["epoch"])
+        if scores is not None and (better or not self.facts["best"]):
+            self.facts["per_type"] = scores.as_dict()["per_type"]
         self.facts["history"].append({"losses": losses, "dev": value, "seconds": seconds})
         self.watch.epoch(Epoch(self.facts["epoch"], self.recipe.epochs, losses, value, better, seconds))
 

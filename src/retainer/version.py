@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, overload
 
+from retainer.builtin import HUB_NAME, sha256
+from retainer.card import card
 from retainer.corpora import Corpus, read
 from retainer.errors import InputError
 from retainer.files import new_folder
 from retainer.generator import Generator, load_generator
 from retainer.heads import Kind
-from retainer.lineage import Lineage
+from retainer.keep import keep
+from retainer.lineage import CARD, Lineage, foreign_files
 from retainer.metrics import Scores, gold_spans, score, spans_by_sentence
 from retainer.model import Tagger, load_tagger
 from retainer.onnx import FILE as ONNX
 from retainer.onnx import Exported, export, load_exported
 from retainer.predict import entities, find
-from retainer.runtime import pick_device
+from retainer.runtime import pick_device, versions
 from retainer.spans import Sentence, Span
 
 GENERATORS = "generators"
@@ -30,9 +36,18 @@ CHUNK = 1024
 class Version:
     """A model and its lineage. Made by ``retainer.load`` and ``retainer.learn``."""
 
-    def __init__(self, tagger: Tagger, lineage: Lineage, generators: tuple[Generator, ...] = ()) -> None:
-        """Put a tagger and its record together, and the language models of its tasks if the method keeps any."""
-        self.tagger, self.lineage, self.generators = tagger, lineage, generators
+    def __init__(
+        self,
+        tagger: Tagger,
+        lineage: Lineage,
+        generators: tuple[Generator, ...] = (),
+        place: Path | None = None,
+    ) -> None:
+        """Put a tagger and its record together, and the language models of its tasks if the method keeps any.
+
+        ``place`` is the folder it lies in, if it lies in one.
+        """
+        self.tagger, self.lineage, self.generators, self.place = tagger, lineage, generators, place
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -48,6 +63,16 @@ class Version:
     def old_types(self) -> tuple[str, ...]:
         """The types known before the last task."""
         return tuple(type_ for type_ in self.types if type_ not in self.new_types)
+
+    @property
+    def learned_types(self) -> tuple[str, ...]:
+        """The types it was taught: all but those a split made and nobody has taught yet."""
+        return tuple(type_ for type_ in self.types if type_ not in self.lineage.pending)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of its weights: of the file if it was saved, else of what is in memory."""
+        return self.lineage.weights or _weights_hash(self.tagger)
 
     @overload
     def predict(self, texts: str) -> list[dict[str, Any]]: ...  # type: ignore[overload-overlap]
@@ -85,8 +110,33 @@ class Version:
         spans, tagged = find(self.tagger, corpus.sentences, types)
         return score(gold_spans(corpus, tagged.sentence_starts, types), spans, types)
 
-    def save(self, folder: str | Path) -> Path:
-        """Write a plain Hugging Face folder plus retainer.json: whole, or not at all."""
+    def heir(self, **facts: Any) -> Lineage:
+        """Return the record of a version that is made from this one, with some more facts about it."""
+        before, place = self.lineage, self.place
+        hub = "" if before.created else before.base_model or before.encoder
+        foreign = foreign_files(place) if place and self.types and not before.created else []
+        usual = {
+            "encoder": before.encoder,
+            "base_model": before.base_model or (HUB_NAME if before.encoder == "builtin" else ""),
+            "parent_hash": before.own_hash,
+            "parent_name": place.resolve().name if place else hub,
+            "parent_files": {name: sha256(place / name) for name in foreign if place},
+            "tasks": before.tasks or ((self.types,) if self.types else ()),
+            "pending": before.pending,
+            "versions": versions(),
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "ancestors": (*before.ancestors, before.record) if before.created else (),
+        }
+        if "parent" not in facts:  # it takes a while to compute
+            facts["parent"] = self.fingerprint
+        return Lineage(**{**usual, **facts})
+
+    def save(self, folder: str | Path, *, keep_parent: Path | None = None) -> Path:
+        """Write a plain Hugging Face folder plus retainer.json and a model card: whole, or not at all.
+
+        With ``keep_parent``, the folder of the version it was made from, what is needed to write that one again is
+        put inside.
+        """
         if isinstance(self.tagger, Exported):
             raise InputError("an ONNX export cannot be saved as a version; copy its folder instead")
         with new_folder(folder) as scratch:
@@ -95,7 +145,10 @@ class Version:
                 (scratch / GENERATORS / str(number)).mkdir(parents=True)
                 generator.save(scratch / GENERATORS / str(number))
             sealed = self.lineage.save(scratch)
-        self.lineage = sealed
+            (scratch / CARD).write_text(card(sealed, Path(folder).name, bool(self.generators)), encoding="utf-8")
+            if keep_parent is not None:
+                keep(keep_parent, scratch)
+        self.lineage, self.place = sealed, Path(folder)
         return Path(folder)
 
     def export(self, folder: str | Path, *, int8: bool = False) -> Path:
@@ -116,6 +169,14 @@ def _exported(folder: Path, device: str) -> Version:
     tagger, about = load_exported(folder)
     tasks = tuple(tuple(task) for task in about.get("tasks", ()))
     return Version(tagger.eval(), Lineage(tasks=tasks, weights=about.get("weights", "")))
+
+
+def _weights_hash(tagger: Tagger) -> str:
+    digest = hashlib.sha256()
+    for name, tensor in sorted(tagger.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()
 
 
 def _origin(lineage: Lineage) -> str:
@@ -144,9 +205,12 @@ def load(spec: str | Path, *, device: str = "auto", head: Kind = "linear", need_
         return _exported(Path(spec), device)
     lineage = Lineage.load(Path(spec)) if spec != "builtin" else Lineage()
     tagger = load_tagger(spec, head=head, need_head=need_head).to(pick_device(device)).eval()
-    if not tagger.labels.types and not lineage.encoder:
-        lineage = Lineage(encoder=spec if spec == "builtin" or not Path(spec).is_dir() else Path(spec).resolve().name)
-    return Version(tagger, lineage, _generators(Path(spec) / GENERATORS))
+    place = Path(spec) if spec != "builtin" and Path(spec).is_dir() else None
+    if not lineage.created:
+        hub = "" if place else HUB_NAME if spec == "builtin" else spec
+        encoder = "" if tagger.labels.types else place.resolve().name if place else spec
+        lineage = replace(lineage, base_model=hub, encoder=lineage.encoder or encoder)
+    return Version(tagger, lineage, _generators(Path(spec) / GENERATORS), place)
 
 
 def _generators(folder: Path) -> tuple[Generator, ...]:

@@ -36,9 +36,9 @@ def _beside(corpus: Corpus, model: str, device: str) -> tuple[tuple[str, ...], l
     version = load(model, device=device)
     encoder = version.tagger.encoder
     found = list(splitting(corpus, encoder.by_word(corpus.sentences), encoder.tokenizer.unk_token_id))
-    if version.types:
-        found += clashes(corpus, version.tag(corpus.sentences), version.types)
-    return version.types, found
+    if version.learned_types:
+        found += clashes(corpus, version.tag(corpus.sentences), version.learned_types)
+    return version.learned_types, found
 
 
 def _facts(corpus: Corpus, known: tuple[str, ...] | None) -> dict[str, Any]:
