@@ -435,6 +435,12 @@ class TestBatches:
         assert Recipe(batch=32).fitted(sentences).batch == size
         assert Recipe(batch=4).fitted(sentences).batch == 4, "never more than asked for"
 
+    def test_is_told_and_recorded(self, first, city, quick):
+        record = Record()
+        version = learn(city, first, recipe=replace(quick, batch=64, epochs=1), device="cpu", watch=record)
+        assert version.lineage.recipe["batch"] == 64 and version.lineage.scores["batch"] < 64
+        assert any(f"batches of {version.lineage.scores['batch']}" in text for text in record.notes)
+
     def test_the_loop_takes_them(self, first, city, quick):
         record = Record()
         learn(city, first, recipe=replace(quick, batch=32, epochs=1, holdout=0), device="cpu", watch=record)

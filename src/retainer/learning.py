@@ -247,6 +247,7 @@ def _lineage(job: _Job, training: Training) -> Lineage:
             "epoch": training.facts["best_epoch"] or training.facts["epoch"],
             **_per_type(job, training),
             "changed_by_growing": training.lesson.changed,
+            "batch": training.recipe.batch,
             "history": training.facts["history"],
         },
     )

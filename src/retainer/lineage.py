@@ -74,7 +74,7 @@ class Lineage:
     seed: int = 0
     scores: Mapping[str, Any] = field(default_factory=dict)
     """What was measured while learning: the dev score and the epoch that was kept, F1 per type there, and before this
-    task where the dev set has old types; losses per epoch."""
+    task where the dev set has old types; losses per epoch; the batch the data were large enough for."""
     versions: Mapping[str, str] = field(default_factory=dict)
     created: str = ""
     weights: str = ""
