@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from retainer.commands.output import say, say_json
 from retainer.errors import InputError, nearest
-from retainer.files import in_words, size_of
+from retainer.files import in_words, require_free, size_of
 from retainer.lineage import PARENT
 from retainer.methods import method as find_method
 from retainer.recipe import RECIPE_FIELDS, Recipe
 from retainer.recipe import recipe as find_recipe
 
 if TYPE_CHECKING:
+    from retainer.job import Job
     from retainer.methods import Method
     from retainer.version import Version
 
@@ -39,6 +40,7 @@ def learn(
     seed: int = 0,
     device: str = "auto",
     keep_parent: bool = False,
+    dry_run: bool = False,
     json: bool = False,
 ) -> None:
     """Teach a model new entity types from data in which only they are annotated, and keep what it knew.
@@ -63,12 +65,20 @@ def learn(
     :param keep_parent: keep what is needed to write the version before this one again (retainer rollback) inside the
         new one: about a third of its size more with the built-in encoder, a larger share with larger ones; without
         it, rollback needs the old folder
+    :param dry_run: learn and write nothing; say what would be learned, which entities of old types the method would
+        take for gold, and how long it would take
     :param json: print one JSON document
     """
     chosen, fields = configure(recipe, method, {**set, **({"epochs": epochs} if epochs is not None else {})})
     from retainer import learning
     from retainer.progress import Console
 
+    if dry_run:
+        from retainer.job import job_of
+
+        require_free(out)
+        _foretell(job_of(data, from_, types or None, fields, dev, chosen, seed, device), json)
+        return
     began = time.perf_counter()
     version = learning.learn(
         data,
@@ -88,6 +98,36 @@ def learn(
         say_json({"version": out, "seconds": seconds, **dataclasses.asdict(version.lineage)})
     else:
         say(_summary(version, out, seconds))
+
+
+def _foretell(job: Job, json: bool) -> None:
+    """Say what a run would do."""
+    from retainer.preview import preview
+
+    seen = preview(job)
+    if json:
+        say_json(dataclasses.asdict(seen))
+        return
+    counts = ", ".join(f"{count} {type_}" for type_, count in seen.train["entities"].items())
+    aside = "none: too little data to set some aside, so the last epoch is kept"
+    if seen.dev is not None:
+        aside = f"{seen.dev['sentences']} sentences{' set aside' if seen.dev['set_aside'] else ''}"
+    lines = [
+        f"would learn   {', '.join(seen.new)}",
+        f"would keep    {', '.join(seen.old) or '(nothing: this is a first version)'}",
+        f"from          {seen.train['sentences']} sentences: {counts}",
+        f"dev           {aside}",
+        f"method        {seen.method}, at most {seen.steps} steps of {seen.batch} sentences",
+        f"time          about {_duration(seen.seconds)} if it does not stop early, and the dev scores",
+    ]
+    for type_, facts in (seen.guesses or {}).items():
+        lines.append(f"would take {facts['count']} unannotated texts for {type_}")
+        lines.extend(f"    {example}" for example in facts["examples"])
+    say("\n".join([*lines, "", "nothing was learned and nothing was written"]))
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def configure(recipe: str, method: str, changes: dict[str, Any]) -> tuple[Recipe, Method]:

@@ -1,0 +1,133 @@
+"""A job: what `learn` was asked to do, looked up and checked before anything is computed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from retainer.corpora import Corpus, fingerprint, read
+from retainer.errors import InputError
+from retainer.lesson import Seeds, hold_out, set_aside
+from retainer.methods import METHODS, Method
+from retainer.methods import method as find_method
+from retainer.onnx import Exported
+from retainer.recipe import Recipe
+from retainer.runtime import pick_device
+from retainer.tasks import hide, require_types
+from retainer.version import Version, load
+
+
+@dataclass(frozen=True)
+class Job:
+    """What `learn` was asked to do, looked up and checked."""
+
+    version: Version
+    new: tuple[str, ...]
+    corpus: Corpus
+    train: Corpus
+    dev: Corpus | None
+    method: Method
+    recipe: Recipe
+    seed: int
+    dev_given: bool
+    """Whether the dev set was given, and not set aside."""
+    seeds: Seeds = Seeds()
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """Collect everything that determines the result."""
+        return {
+            "parent": self.version.fingerprint,
+            "new": list(self.new),
+            "data": {
+                "sha256": fingerprint(self.train),
+                "sentences": len(self.train),
+                "entities": dict(sorted(self.train.counts.items())),
+                "dev_sha256": "" if self.dev is None else fingerprint(self.dev),
+                "dev_sentences": 0 if self.dev is None else len(self.dev),
+            },
+            "method": next((name for name, one in METHODS.items() if one == self.method), type(self.method).__name__),
+            "fields": dataclasses.asdict(self.method),
+            "recipe": dataclasses.asdict(self.recipe),
+            "seed": self.seed,
+        }
+
+
+def job_of(
+    data: Corpus | str | Path,
+    start: Version | str | Path,
+    types: Sequence[str] | None,
+    method: Method | str,
+    dev: Corpus | str | Path | None,
+    recipe: Recipe,
+    seed: int,
+    device: str,
+) -> Job:
+    """Check everything that can be wrong before anything is computed."""
+    way = find_method(method) if isinstance(method, str) else method
+    corpus = data if isinstance(data, Corpus) else read(data)
+    chosen = tuple(types) if types else corpus.types
+    require_types(corpus, chosen)
+    dev_set = dev if isinstance(dev, Corpus) or dev is None else read(dev)
+    version = start if isinstance(start, Version) else load(start, device=device, head=recipe.head)
+    if isinstance(version.tagger, Exported):
+        raise InputError("an ONNX export cannot learn; start from the version it came from")
+    version.tagger.to(pick_device(device))
+    if way.quirks != version.tagger.quirks:
+        raise InputError("this method repeats the defects of released code and is for `retainer bench` alone; use rdp")
+    if way.joint and version.types:
+        version = _from_encoder(version, corpus, device, recipe)
+    new = _new_types(version, corpus, chosen)
+    shown = hide(corpus, chosen)
+    if dev_set is not None:
+        _require_selectable(dev_set, version, new, recipe)
+    given = dev_set is not None
+    train, dev_set = (shown, dev_set) if given else hold_out(shown, recipe.holdout, seed)
+    version, seeds = _parted(version, new)
+    return Job(version, new, corpus, train, dev_set, way, recipe, seed, given, seeds)
+
+
+def _parted(version: Version, new: Sequence[str]) -> tuple[Version, Seeds]:
+    """Take the types out of a version that a split made and that are to be learned now; their rows are kept."""
+    waiting = [type_ for type_ in new if type_ in version.types]
+    if not waiting:
+        return version, Seeds()
+    tagger, seeds = set_aside(version.tagger, waiting)
+    return Version(tagger, version.lineage, version.generators, version.place), seeds
+
+
+def _new_types(version: Version, corpus: Corpus, chosen: Sequence[str]) -> tuple[str, ...]:
+    new = tuple(type_ for type_ in chosen if type_ not in version.learned_types)
+    if not new:
+        raise InputError(
+            f"no type of {corpus.source} ({', '.join(chosen)}) is new to the model, which already knows "
+            f"{', '.join(version.types)}"
+        )
+    return new
+
+
+def _require_selectable(dev: Corpus, version: Version, new: Sequence[str], recipe: Recipe) -> None:
+    """Refuse a dev set on which no epoch would be better than another."""
+    wanted = {"new": [new], "all": [new, version.types or new], "last": []}[recipe.select]
+    for types in wanted:
+        if not any(type_ in dev.counts for type_ in types):
+            raise InputError(
+                f"{dev.source} has no entity of {' or '.join(types)}, so no epoch can be chosen on it; annotate some, "
+                f"or leave the dev set out"
+            )
+
+
+def _from_encoder(version: Version, corpus: Corpus, device: str, recipe: Recipe) -> Version:
+    """Go back to the bare encoder a version began with: joint training starts over, with all types annotated."""
+    if missing := [type_ for type_ in version.types if type_ not in corpus.counts]:
+        raise InputError(
+            f"method joint learns all types at once and needs them all annotated, but {corpus.source} has no "
+            f"{missing[0]!r}; use another method, or --from a bare encoder"
+        )
+    if not version.lineage.encoder:
+        raise InputError("this model does not say which encoder it began with; give method joint a bare one (--from)")
+    return load(version.lineage.encoder, device=device, head=recipe.head)

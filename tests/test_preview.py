@@ -1,0 +1,82 @@
+"""`learn --dry-run`: what it foretells is what happens, and nothing is touched."""
+
+import json
+
+import pytest
+import torch
+
+from retainer.cli import main
+from retainer.corpora import write
+from retainer.corpora.generated import generate
+from retainer.job import job_of
+from retainer.learning import learn
+from retainer.methods import METHODS
+from retainer.preview import preview
+from retainer.quirks import NONE
+from retainer.recipe import Recipe
+
+NAMES = [name for name, method in METHODS.items() if method.quirks == NONE and not method.joint]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_foretells_every_method(name, first, city, quick):
+    before = {key: tensor.clone() for key, tensor in first.tagger.state_dict().items()}
+    seen = preview(job_of(city, first, None, METHODS[name], None, quick, 0, "cpu"))
+    assert (seen.new, seen.old, seen.method) == (("city",), ("artist",), name)
+    assert seen.seconds > 0 and seen.steps == quick.epochs * -(-seen.train["sentences"] // seen.batch)
+    assert all(torch.equal(tensor, before[key]) for key, tensor in first.tagger.state_dict().items())
+
+
+def test_the_pseudo_labels_are_what_the_old_version_finds(encoder, artist, quick):
+    """Where nothing is annotated; an annotated word may cut one in two."""
+    first = learn(artist, encoder, recipe=Recipe(epochs=15, base_lr=3e-3), device="cpu")
+    both = generate(200, seed=9, types=["artist", "city"])
+    job = job_of(both, first, ["city"], "rdp-no-ppl", None, quick, 0, "cpu")
+    seen = preview(job)
+    truth = [[s for s in spans if s.type == "artist"] for spans in first.tag(job.train.sentences)]
+    free = sum(
+        not any(g.start < s.end and s.start < g.end for g in sentence.spans)
+        for sentence, spans in zip(job.train, truth, strict=True)
+        for s in spans
+    )
+    assert seen.guesses["artist"]["count"] >= free > 0
+    assert len(seen.guesses["artist"]["examples"]) == min(3, seen.guesses["artist"]["count"])
+
+
+def test_a_method_without_guesses(first, city, quick):
+    assert preview(job_of(city, first, None, "finetune", None, quick, 0, "cpu")).guesses is None
+
+
+def test_a_first_version(encoder):
+    data = generate(200, seed=9, types=["artist"])
+    seen = preview(job_of(data, encoder, None, "rdp", None, Recipe(epochs=2), 0, "cpu"))
+    assert seen.old == () and seen.guesses is None and seen.dev["set_aside"]
+
+
+def test_the_run_itself_is_the_same_afterwards(first, city, quick):
+    once = learn(city, first, recipe=quick, device="cpu").tagger.state_dict()
+    preview(job_of(city, first, None, "rdp", None, quick, 0, "cpu"))
+    again = learn(city, first, recipe=quick, device="cpu").tagger.state_dict()
+    assert all(torch.equal(once[name], again[name]) for name in once)
+
+
+class TestTheVerb:
+    @pytest.fixture
+    def call(self, tmp_path, encoder, artist, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        write(artist, "artist.conll", "conll")
+        return ["learn", "artist.conll", "--from", str(encoder), "--out", "v1", "--device", "cpu", "--dry-run"]
+
+    def test_nothing_is_written(self, call, tmp_path, capsys):
+        assert main(call) == 0
+        out = capsys.readouterr().out
+        assert "would learn   artist" in out and "nothing was written" in out
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["artist.conll"]
+
+    def test_for_machines(self, call, capsys):
+        assert main([*call, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["new"] == ["artist"]
+
+    def test_a_folder_in_the_way_is_refused_now(self, call, tmp_path, capsys):
+        (tmp_path / "v1").mkdir()
+        assert main(call) == 2 and "v1" in capsys.readouterr().err
