@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from retainer.calibration import curves_of
 from retainer.checkpoint import Checkpoint, key_of
 from retainer.corpora import Corpus
 from retainer.errors import InputError
@@ -16,6 +17,8 @@ from retainer.keep import require_keepable
 from retainer.lesson import Review, prepare
 from retainer.lineage import Lineage
 from retainer.methods import Method
+from retainer.metrics import predicted_spans
+from retainer.predict import scores_of, tag
 from retainer.progress import Silence
 from retainer.recipe import Recipe
 from retainer.review import made_up, remember
@@ -135,7 +138,20 @@ def _lineage(job: Job, training: Training) -> Lineage:
             "batch": training.recipe.batch,
             "history": training.facts["history"],
         },
+        calibration=_calibration(job, training),
     )
+
+
+def _calibration(job: Job, training: Training) -> dict[str, Any]:
+    """Return how scores become probabilities: for new types as the dev set tells, for old ones as before."""
+    before = {t: one for t, one in job.version.lineage.calibration.items() if t in job.version.types}
+    dev = training.lesson.dev
+    if dev is None:
+        return before
+    tagged = tag(training.student, dev.encoded)
+    spans = predicted_spans(tagged.ids, training.student.labels, tagged.sentence_starts, dev.types)
+    found = curves_of(spans, scores_of(spans, tagged), dev.gold, dev.types)
+    return {**before, **{type_: one for type_, one in found.items() if type_ in job.new}}
 
 
 def _per_type(job: Job, training: Training) -> dict[str, Any]:

@@ -72,6 +72,12 @@ def judged(tagger: Tagger, tagged: Tagged, gold: Spans, types: Sequence[str]) ->
     return score(gold, predicted_spans(tagged.ids, tagger.labels, tagged.sentence_starts, types), types)
 
 
+def scores_of(spans: Spans, tagged: Tagged) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return the mean probability over the words of every entity."""
+    sums = np.concatenate([[0.0], tagged.probabilities.cumsum(dtype=np.float64)])
+    return np.asarray((sums[spans.end] - sums[spans.start]) / (spans.end - spans.start))
+
+
 def entities(tagger: Tagger, sentences: Sequence[Sentence]) -> list[list[dict[str, Any]]]:
     """Return the entities of each sentence with the keys of transformers' token-classification pipeline.
 
@@ -81,8 +87,7 @@ def entities(tagger: Tagger, sentences: Sequence[Sentence]) -> list[list[dict[st
     types = tagger.labels.types
     spans, tagged = find(tagger, sentences, types)
     owners = np.searchsorted(tagged.sentence_starts, spans.start, side="right") - 1
-    sums = np.concatenate([[0.0], tagged.probabilities.cumsum(dtype=np.float64)])
-    scores = (sums[spans.end] - sums[spans.start]) / (spans.end - spans.start)
+    scores = scores_of(spans, tagged)
     found: list[list[dict[str, Any]]] = [[] for _ in sentences]
     columns = (column.tolist() for column in (owners, spans.start, spans.end, spans.type, scores))
     for row, start, end, type_, mean in zip(*columns, strict=True):

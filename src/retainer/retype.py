@@ -8,6 +8,7 @@ scores is no linear function of a word. Only a split adds rows, copies of those 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from retainer.chain import Became
 from retainer.errors import InputError, nearest
@@ -76,6 +77,7 @@ def retype(version: Version, verb: str, became: Became) -> Version:
         task=version.lineage.task or len(tasks),
         tasks=_renamed_tasks(tasks, became),
         pending=_pending(version.lineage.pending, verb, became),
+        calibration=_recalibrated(version.lineage.calibration, verb, became),
         change={"verb": verb, "became": dict(became), "types": list(version.types)},
     )
     changed = tagger.like(tagger.network, head.to(tagger.device), labels).eval()
@@ -122,6 +124,13 @@ def _renamed_tasks(tasks: Sequence[Sequence[str]], became: Became) -> tuple[tupl
         renamed.append(tuple(name for name in names if name not in seen))
         seen.update(names)
     return tuple(renamed)
+
+
+def _recalibrated(found: Mapping[str, Any], verb: str, became: Became) -> dict[str, Any]:
+    """Carry over how scores become probabilities; of a merged or a split type nobody knows that yet."""
+    kept = {type_: one for type_, one in found.items() if type_ not in became}
+    renamed = {became[type_][0]: one for type_, one in found.items() if verb == "rename" and type_ in became}
+    return {**kept, **renamed}
 
 
 def _pending(pending: Sequence[str], verb: str, became: Became) -> tuple[str, ...]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, overload
 
+import numpy as np
+
 from retainer.builtin import HUB_NAME, sha256
+from retainer.calibration import apply, bins, error, hits, read_curves
 from retainer.card import card
 from retainer.corpora import Corpus, read
 from retainer.errors import InputError
@@ -22,7 +25,7 @@ from retainer.metrics import Scores, gold_spans, score, spans_by_sentence
 from retainer.model import Tagger, load_tagger
 from retainer.onnx import FILE as ONNX
 from retainer.onnx import Exported, export, load_exported
-from retainer.predict import entities, find
+from retainer.predict import entities, find, scores_of
 from retainer.runtime import pick_device, versions
 from retainer.spans import Sentence, Span
 
@@ -75,20 +78,45 @@ class Version:
         return self.lineage.weights or _weights_hash(self.tagger)
 
     @overload
-    def predict(self, texts: str) -> list[dict[str, Any]]: ...  # type: ignore[overload-overlap]
+    def predict(self, texts: str, *, calibrated: bool = ...) -> list[dict[str, Any]]: ...  # type: ignore[overload-overlap]
     @overload
-    def predict(self, texts: Sequence[str]) -> list[list[dict[str, Any]]]: ...
-    def predict(self, texts: str | Sequence[str]) -> list[Any]:
+    def predict(self, texts: Sequence[str], *, calibrated: bool = ...) -> list[list[dict[str, Any]]]: ...
+    def predict(self, texts: str | Sequence[str], *, calibrated: bool = False) -> list[Any]:
         """Find the entities of a text, or of each text of a list.
 
         An entity is a dict with ``entity_group``, ``score``, ``word``, ``start`` and ``end`` (characters), as in
-        transformers' token-classification pipeline. Texts may be of any length.
+        transformers' token-classification pipeline. Texts may be of any length. A score is the mean probability of the
+        entity's words, as in the pipeline; ``calibrated``, it is how probably the entity is right, as far as the dev
+        sets of its tasks could tell (``lineage.calibration``; other types keep their score).
         """
         if isinstance(texts, str):
-            return self.predict([texts])[0]
+            return self.predict([texts], calibrated=calibrated)[0]
         sentences = [Sentence.from_text(_whole(text)) for text in texts]
         chunks = (sentences[at : at + CHUNK] for at in range(0, len(sentences), CHUNK))
-        return [found for chunk in chunks for found in entities(self.tagger, chunk)]
+        found = [one for chunk in chunks for one in entities(self.tagger, chunk)]
+        return [self._calibrated(one) for one in found] if calibrated else found
+
+    def _calibrated(self, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        raw = np.array([entity["score"] for entity in found])
+        scores = apply(read_curves(self.lineage.calibration), raw, (entity["entity_group"] for entity in found))
+        return [{**entity, "score": score} for entity, score in zip(found, scores.tolist(), strict=True)]
+
+    def reliability(self, data: Corpus | str | Path) -> dict[str, Any]:
+        """Measure how far scores are from the share of entities that is right (the expected calibration error).
+
+        In percent, of plain and of calibrated scores, with the tenths a reliability plot is drawn from. Only types
+        that the data have count.
+        """
+        corpus = data if isinstance(data, Corpus) else read(data)
+        types = [type_ for type_ in self.types if type_ in corpus.counts]
+        spans, tagged = find(self.tagger, corpus.sentences, types)
+        right = hits(spans, gold_spans(corpus, tagged.sentence_starts, types))
+        plain = scores_of(spans, tagged)
+        better = apply(read_curves(self.lineage.calibration), plain, (types[number] for number in spans.type))
+        return {
+            name: {"error": error(scores, right), "bins": [asdict(one) for one in bins(scores, right)]}
+            for name, scores in (("plain", plain), ("calibrated", better))
+        }
 
     def tag(self, sentences: Sequence[Sentence]) -> list[tuple[Span, ...]]:
         """Find the entities of sentences that are already cut into words."""
@@ -157,7 +185,14 @@ class Version:
             raise InputError(f"this is an ONNX export already; export the version it came from{_origin(self.lineage)}")
         with new_folder(folder) as scratch:
             export(
-                self.tagger, scratch, int8=int8, about={"weights": self.lineage.weights, "tasks": self.lineage.tasks}
+                self.tagger,
+                scratch,
+                int8=int8,
+                about={
+                    "weights": self.lineage.weights,
+                    "tasks": self.lineage.tasks,
+                    "calibration": dict(self.lineage.calibration),
+                },
             )
         return Path(folder)
 
@@ -168,7 +203,9 @@ def _exported(folder: Path, device: str) -> Version:
         raise InputError(f"{folder} is an ONNX export, which runs on the CPU; leave --device out, or use the version")
     tagger, about = load_exported(folder)
     tasks = tuple(tuple(task) for task in about.get("tasks", ()))
-    return Version(tagger.eval(), Lineage(tasks=tasks, weights=about.get("weights", "")))
+    return Version(
+        tagger.eval(), Lineage(tasks=tasks, weights=about.get("weights", ""), calibration=about.get("calibration", {}))
+    )
 
 
 def _weights_hash(tagger: Tagger) -> str:

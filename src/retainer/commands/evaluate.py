@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from retainer.commands.output import say_json, say_table, score_table, tell
+from retainer.commands.output import say, say_json, say_table, score_table, tell
 from retainer.corpora import read
 
 if TYPE_CHECKING:
@@ -30,10 +30,22 @@ def evaluate(model: str, data: str, /, *, all: bool = False, json: bool = False,
         tell(f"types the model does not know {told}: {', '.join(unknown)}")
     scores = version.evaluate(corpus, all=all)
     means = {"old_macro": scores.macro_of(version.old_types), "new_macro": scores.macro_of(version.new_types)}
+    reliability = version.reliability(corpus)
     if json:
-        say_json({"model": model, "data": data, "unknown_types": unknown, **scores.as_dict(), **means})
+        facts = {**scores.as_dict(), **means, "calibration": reliability}
+        say_json({"model": model, "data": data, "unknown_types": unknown, **facts})
     else:
         say_table(score_table(scores, f"{model} on {data}", _rows(version, means)))
+        say(_trust(reliability, bool(version.lineage.calibration)))
+
+
+def _trust(reliability: dict[str, Any], calibrated: bool) -> str:
+    """Say how far scores can be taken at their word."""
+    plain, better = (reliability[name]["error"] for name in ("plain", "calibrated"))
+    if plain is None:
+        return "nothing was found, so nothing can be said about scores"
+    after = f"; {better:.1f} with --calibrated" if calibrated else ""
+    return f"scores are {plain:.1f} points from the share of entities that is right{after}"
 
 
 def _rows(version: Version, means: dict[str, float | None]) -> dict[str, float]:

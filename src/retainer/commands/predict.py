@@ -8,18 +8,33 @@ from collections.abc import Iterator
 from itertools import islice
 
 from retainer.commands.output import say
-from retainer.errors import InputError
+from retainer.errors import InputError, unknown
 
 CHUNK = 256
 """Lines predicted at once, so that a file of any length takes constant memory."""
 
 
-def predict(model: str, text: str | None = None, /, *, input: str | None = None, device: str = "auto") -> None:
+ALL = "all"
+"""What stands for the types that have no threshold of their own."""
+
+
+def predict(
+    model: str,
+    text: str | None = None,
+    /,
+    *,
+    input: str | None = None,
+    calibrated: bool = False,
+    threshold: dict[str, float] = {},  # noqa: B006 (the parser needs the kind, and nobody changes it)
+    device: str = "auto",
+) -> None:
     """Find the entities of a text, or of every line of a file; one JSON object per line.
 
     :param model: a version's folder, any token-classification checkpoint, or a hub name
     :param text: the text
     :param input: a file with one text per line, or - for stdin; of a .jsonl file the field "text" is taken
+    :param calibrated: scores that say how probably an entity is right (default: the mean probability of its words)
+    :param threshold: leave out what scores less, by type: --threshold.person 0.8; --threshold.all for the other types
     :param device: auto, cpu or cuda
     """
     if (text is None) == (input is None):
@@ -29,11 +44,24 @@ def predict(model: str, text: str | None = None, /, *, input: str | None = None,
     from retainer.version import load
 
     version = load(model, device=device, need_head=True)
+    _require_thresholds(threshold, version.types)
+    if calibrated and not version.lineage.calibration:
+        raise InputError(f"{model} was never calibrated: it was not learned by retainer, or without a dev set")
+    least = threshold.get(ALL, 0.0)
     chunk = [] if first is None else [first, *islice(lines, CHUNK - 1)]
     while chunk:
-        for line, entities in zip(chunk, version.predict(chunk), strict=True):
-            say(json.dumps({"text": line, "entities": entities}, ensure_ascii=False))
+        for line, entities in zip(chunk, version.predict(chunk, calibrated=calibrated), strict=True):
+            kept = [one for one in entities if one["score"] >= threshold.get(one["entity_group"], least)]
+            say(json.dumps({"text": line, "entities": kept}, ensure_ascii=False))
         chunk = list(islice(lines, CHUNK))
+
+
+def _require_thresholds(threshold: dict[str, float], types: tuple[str, ...]) -> None:
+    for type_, least in threshold.items():
+        if type_ not in (*types, ALL):
+            raise unknown("type", type_, (*types, ALL))
+        if not 0 <= least <= 1:
+            raise InputError(f"a threshold is a score from 0 to 1, not {least} ({type_})")
 
 
 def _lines(path: str) -> Iterator[str]:

@@ -1,0 +1,172 @@
+"""Scores that mean what they say."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from retainer.calibration import LEAST, STRENGTH, Curve, apply, bins, curves_of, error, fit, hits
+from retainer.cli import main
+from retainer.corpora import write
+from retainer.corpora.generated import generate
+from retainer.learning import learn
+from retainer.metrics import Spans
+from retainer.recipe import Recipe
+from retainer.retype import rename
+from retainer.version import load
+
+
+def logistic(z):
+    return 1 / (1 + np.exp(-z))
+
+
+def drawn(slope, shift, count, seed=0):
+    """Entities whose chance of being right follows a curve."""
+    rng = np.random.default_rng(seed)
+    scores = rng.uniform(0.3, 0.999, count)
+    return scores, rng.uniform(size=count) < logistic(slope * np.log(scores / (1 - scores)) + shift)
+
+
+class TestFit:
+    @pytest.mark.parametrize(("slope", "shift"), [(1.0, 0.0), (0.4, -0.7), (2.0, 1.0)])
+    def test_finds_the_curve_again(self, slope, shift):
+        found = fit(*drawn(slope, shift, 20_000))
+        assert found.slope == pytest.approx(slope, abs=0.1) and found.shift == pytest.approx(shift, abs=0.1)
+
+    @pytest.mark.parametrize("count", [1, 5, 300])
+    def test_is_the_minimum_another_search_finds(self, count):
+        scores, right = drawn(0.5, -0.5, count, seed=count)
+        x = np.log(scores / (1 - scores))
+
+        def loss(at):
+            p = logistic(at[0] * x + at[1])
+            return -np.log(np.where(right, p, 1 - p)).sum() + STRENGTH / 2 * ((at[0] - 1) ** 2 + at[1] ** 2)
+
+        found = fit(scores, right)
+        other = minimize(loss, [1.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-12}).x
+        assert (found.slope, found.shift) == pytest.approx(tuple(other), abs=1e-5)
+
+    def test_nothing_seen_changes_nothing(self):
+        assert fit([], []) == Curve()
+
+    @pytest.mark.parametrize("right", [True, False])
+    def test_all_alike_stays_finite(self, right):
+        found = fit([1.0, 0.0, 0.9] * 20, [right] * 60)
+        made = found(np.array([0.0, 0.5, 1.0]))
+        assert np.isfinite(made).all() and ((made > 0) & (made < 1)).all()
+
+
+def test_a_curve_keeps_the_order_of_scores():
+    made = fit(*drawn(0.4, -0.7, 500))(np.linspace(0.01, 0.99, 50))
+    assert (np.diff(made) > 0).all()
+
+
+def test_every_type_has_its_own():
+    scores = np.array([0.9, 0.9, 0.9])
+    made = apply({"a": Curve(1.0, -1.0), "b": Curve(0.5, 0.0)}, scores, ["a", "b", "c"])
+    assert made == pytest.approx([logistic(np.log(9) - 1), logistic(np.log(9) / 2), 0.9])
+    assert (scores == 0.9).all(), "what was given is left as it is"
+
+
+class TestError:
+    def test_by_hand(self):
+        scores, right = [0.95, 0.95, 0.15, 1.0], [True, False, True, True]
+        first, last = bins(scores, right)
+        assert (first.count, first.score, first.right) == (1, 0.15, 1.0)
+        assert last.count == 3 and last.right == pytest.approx(2 / 3)
+        assert error(scores, right) == pytest.approx(100 * (0.85 * 1 + abs(2.9 / 3 - 2 / 3) * 3) / 4)
+
+    def test_nothing_to_measure(self):
+        assert error([], []) is None and bins([], []) == []
+
+    def test_a_fitted_curve_has_less(self):
+        seen, fresh = drawn(0.4, -0.7, 2000), drawn(0.4, -0.7, 2000, seed=1)
+        assert error(fit(*seen)(fresh[0]), fresh[1]) < error(*fresh) / 3
+
+
+def spans(*rows):
+    return Spans(*(np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)))
+
+
+def test_an_entity_is_right_if_words_and_type_are():
+    found, gold = spans((0, 2, 0), (3, 4, 1), (5, 6, 0)), spans((0, 2, 0), (3, 4, 0), (5, 7, 0))
+    assert hits(found, gold).tolist() == [True, False, False]
+
+
+def test_few_entities_say_nothing():
+    enough, few = [(i, i + 1, 0) for i in range(LEAST)], [(100 + i, 101 + i, 1) for i in range(LEAST - 1)]
+    found = spans(*enough, *few)
+    made = curves_of(found, np.full(len(found.start), 0.9), found, ["a", "b"])
+    assert list(made) == ["a"] and made["a"]["entities"] == LEAST and made["a"]["shift"] > 0
+
+
+class TestVersions:
+    @pytest.fixture(scope="class")
+    def taught(self, encoder):
+        data = generate(400, seed=3, types=["artist"])
+        return learn(data, encoder, recipe=Recipe(epochs=8, base_lr=3e-3, holdout=0.3), device="cpu")
+
+    def test_learning_calibrates_the_new_types(self, taught):
+        assert list(taught.lineage.calibration) == ["artist"]
+        facts = taught.lineage.calibration["artist"]
+        texts = [" ".join(sentence.words) for sentence in generate(60, seed=8, types=["artist"])]
+        pairs = zip(taught.predict(texts), taught.predict(texts, calibrated=True), strict=True)
+        scores = [(a["score"], b["score"]) for plain, better in pairs for a, b in zip(plain, better, strict=True)]
+        assert scores
+        for plain, better in scores:
+            inside = min(max(plain, 1e-4), 1 - 1e-4)
+            assert better == pytest.approx(logistic(facts["slope"] * np.log(inside / (1 - inside)) + facts["shift"]))
+
+    def test_old_types_keep_theirs(self, taught, quick):
+        later = learn(generate(300, seed=4, types=["city"]), taught, recipe=quick, device="cpu")
+        assert later.lineage.calibration["artist"] == taught.lineage.calibration["artist"]
+
+    def test_it_is_saved_and_renamed(self, taught, tmp_path):
+        taught.save(tmp_path / "v")
+        again = load(tmp_path / "v", device="cpu")
+        assert again.lineage.calibration == taught.lineage.calibration
+        assert list(rename(again, {"artist": "band"}).lineage.calibration) == ["band"]
+
+    def test_reliability_by_hand(self, taught):
+        data = generate(120, seed=8, types=["artist"])
+        scores, right = [], []
+        for sentence in data:
+            gold = set(sentence.character_spans())
+            for one in taught.predict(" ".join(sentence.words), calibrated=True):
+                scores.append(one["score"])
+                right.append(any((s.start, s.end) == (one["start"], one["end"]) for s in gold))
+        found = taught.reliability(data)
+        assert found["calibrated"]["error"] == pytest.approx(error(scores, right), abs=0.01)
+        assert found["plain"]["error"] != found["calibrated"]["error"]
+
+    def test_the_verbs(self, taught, tmp_path, capsys, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        taught.save("v")
+        data = generate(60, seed=8, types=["artist"])
+        write(data, "test.conll", "conll")
+        (tmp_path / "texts.txt").write_text("\n".join(" ".join(sentence.words) for sentence in data))
+        assert main(["evaluate", "v", "test.conll", "--device", "cpu"]) == 0
+        assert "with --calibrated" in capsys.readouterr().out
+        assert main(["evaluate", "v", "test.conll", "--json", "--device", "cpu"]) == 0
+        assert set(json.loads(capsys.readouterr().out)["calibration"]) == {"plain", "calibrated"}
+        counts = []
+        for more in ([], ["--threshold.artist", "0.9"], ["--threshold.all", "0.9"], ["--threshold.all", "1"]):
+            assert main(["predict", "v", "--input", "texts.txt", "--calibrated", "--device", "cpu", *more]) == 0
+            found = [one for line in capsys.readouterr().out.splitlines() for one in json.loads(line)["entities"]]
+            counts.append(len(found))
+            assert all(one["score"] >= (0.9 if more else 0) for one in found)
+        assert counts[0] >= counts[1] == counts[2] >= counts[3] == 0 < counts[0]
+
+    @pytest.mark.parametrize(
+        ("more", "says"),
+        [
+            (["--threshold.artst", "0.5"], "artist"),
+            (["--threshold.artist", "50"], "0 to 1"),
+            (["--calibrated"], "never"),
+        ],
+    )
+    def test_bad_calls(self, checkpoint, capsys, more, says):
+        folder = checkpoint("O", "B-artist", "I-artist")
+        assert main(["predict", str(folder), "some text", "--device", "cpu", *more]) == 2
+        assert says in capsys.readouterr().err
