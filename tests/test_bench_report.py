@@ -489,7 +489,7 @@ class TestRefusals:
         assert "did you mean 'extend_ner'" in wrong(capsys, made, "--against", "extend_nre")
         assert "did you mean 'rdp'" in wrong(capsys, made, "--against", "RDP")
         assert "exclude each other" in wrong(capsys, made, "--latex", "--csv")
-        assert "is no folder" in wrong(capsys, made, "--data", tmp_path / "nowhere")
+        assert "there is no" in wrong(capsys, made, "--data", tmp_path / "nowhere")
         assert "no plain file" in wrong(capsys, made, "--out", tmp_path)
 
 
