@@ -101,23 +101,6 @@ class Version:
         scores = apply(read_curves(self.lineage.calibration), raw, (entity["entity_group"] for entity in found))
         return [{**entity, "score": score} for entity, score in zip(found, scores.tolist(), strict=True)]
 
-    def reliability(self, data: Corpus | str | Path) -> dict[str, Any]:
-        """Measure how far scores are from the share of entities that is right (the expected calibration error).
-
-        In percent, of plain and of calibrated scores, with the tenths a reliability plot is drawn from. Only types
-        that the data have count.
-        """
-        corpus = data if isinstance(data, Corpus) else read(data)
-        types = [type_ for type_ in self.types if type_ in corpus.counts]
-        spans, tagged = find(self.tagger, corpus.sentences, types)
-        right = hits(spans, gold_spans(corpus, tagged.sentence_starts, types))
-        plain = scores_of(spans, tagged)
-        better = apply(read_curves(self.lineage.calibration), plain, (types[number] for number in spans.type))
-        return {
-            name: {"error": error(scores, right), "bins": [asdict(one) for one in bins(scores, right)]}
-            for name, scores in (("plain", plain), ("calibrated", better))
-        }
-
     def tag(self, sentences: Sequence[Sentence]) -> list[tuple[Span, ...]]:
         """Find the entities of sentences that are already cut into words."""
         spans, tagged = find(self.tagger, sentences, self.types)
@@ -128,6 +111,18 @@ class Version:
 
         Only the types it knows are counted; with ``all``, the other types of the data count as missed.
         """
+        return self.assess(data, all=all)[0]
+
+    def reliability(self, data: Corpus | str | Path) -> dict[str, Any]:
+        """Measure how far scores are from the share of entities that is right (the expected calibration error).
+
+        In percent, of plain and of calibrated scores, with the tenths a reliability plot is drawn from. Only types
+        that the data have count.
+        """
+        return self.assess(data)[1]
+
+    def assess(self, data: Corpus | str | Path, *, all: bool = False) -> tuple[Scores, dict[str, Any]]:
+        """Do both at once: the data are looked at only once."""
         corpus = data if isinstance(data, Corpus) else read(data)
         types = [*self.types, *(type_ for type_ in corpus.types if all and type_ not in self.types)]
         if not set(types) & set(corpus.types):
@@ -136,7 +131,17 @@ class Version:
                 "nothing to measure"
             )
         spans, tagged = find(self.tagger, corpus.sentences, types)
-        return score(gold_spans(corpus, tagged.sentence_starts, types), spans, types)
+        gold = gold_spans(corpus, tagged.sentence_starts, types)
+        names = [types[number] for number in spans.type]
+        told = np.array([name in corpus.counts for name in names], dtype=bool)
+        plain = scores_of(spans, tagged)
+        better = apply(read_curves(self.lineage.calibration), plain, names)
+        right = hits(spans, gold)[told]
+        reliable = {
+            name: {"error": error(made[told], right), "bins": [asdict(one) for one in bins(made[told], right)]}
+            for name, made in (("plain", plain), ("calibrated", better))
+        }
+        return score(gold, spans, types), reliable
 
     def heir(self, **facts: Any) -> Lineage:
         """Return the record of a version that is made from this one, with some more facts about it."""

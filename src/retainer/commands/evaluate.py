@@ -28,9 +28,8 @@ def evaluate(model: str, data: str, /, *, all: bool = False, json: bool = False,
     if unknown:
         told = "count as missed" if all else "are left out (--all counts them as missed)"
         tell(f"types the model does not know {told}: {', '.join(unknown)}")
-    scores = version.evaluate(corpus, all=all)
+    scores, reliability = version.assess(corpus, all=all)
     means = {"old_macro": scores.macro_of(version.old_types), "new_macro": scores.macro_of(version.new_types)}
-    reliability = version.reliability(corpus)
     if json:
         facts = {**scores.as_dict(), **means, "calibration": reliability}
         say_json({"model": model, "data": data, "unknown_types": unknown, **facts})
