@@ -164,6 +164,8 @@ class TestVersions:
             (["--threshold.artst", "0.5"], "artist"),
             (["--threshold.artist", "50"], "0 to 1"),
             (["--calibrated"], "never"),
+            (["--threshold", "0.5"], "--threshold.NAME and a number"),
+            (["--threshold.artist", "much"], "--threshold.NAME and a number"),
         ],
     )
     def test_bad_calls(self, checkpoint, capsys, more, says):

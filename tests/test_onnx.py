@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from retainer.errors import InputError
 from retainer.learning import learn
 from retainer.onnx import _need
 from retainer.recipe import Recipe
-from retainer.version import load
+from retainer.version import Version, load
 
 pytest.importorskip("onnxruntime")
 
@@ -42,6 +43,12 @@ def test_same_entities_and_scores(first, exported, sentences):
     for ours, theirs in zip(first.predict(texts), other.predict(texts), strict=True):
         assert [e | {"score": 0} for e in ours] == [e | {"score": 0} for e in theirs]
         assert [e["score"] for e in ours] == pytest.approx([e["score"] for e in theirs], abs=1e-4)
+
+
+def test_calibration_comes_along(first, tmp_path):
+    curve = {type_: {"slope": 0.5, "shift": -0.3, "entities": 20.0} for type_ in first.types}
+    taught = Version(first.tagger, replace(first.lineage, calibration=curve))
+    assert load(taught.export(tmp_path / "out")).lineage.calibration == curve != {}
 
 
 def test_any_length_and_number_of_texts(first, exported):

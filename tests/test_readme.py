@@ -15,9 +15,9 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 
 
-def commands():
-    """All `retainer …` lines of the README's shell blocks, in order; a backslash continues a line."""
-    blocks = re.findall(r"```sh\n(.*?)```", README, flags=re.DOTALL)
+def commands(text=README):
+    """All `retainer …` lines of the shell blocks of a page, in order; a backslash continues a line."""
+    blocks = re.findall(r"```sh\n(.*?)```", text, flags=re.DOTALL)
     lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
     return [line.split("  #")[0].strip() for line in lines if line.startswith("retainer ")]
 
@@ -55,7 +55,9 @@ def test_every_command_runs(tmp_path, monkeypatch, capsys):
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.stdin", None)
-    for line in commands():
+    pages = [(ROOT / "docs" / name).read_text() for name in ("check.md", "scores.md")]
+    assert all(commands(page) for page in pages)
+    for line in [*commands(), *(line for page in pages for line in commands(page))]:
         argv = shlex.split(line)[1:]
         if argv[0] in ("demo", "bench", "report"):
             continue  # the fixture above runs the first on a smaller corpus; test_bench and test_bench_report the rest

@@ -11,7 +11,7 @@ import inspect
 import re
 from argparse import ArgumentError, HelpFormatter
 from collections.abc import Callable, Sequence
-from typing import Any, get_type_hints
+from typing import Any, get_origin, get_type_hints
 
 from docstring_parser import parse as parse_docstring
 from jsonargparse import ArgumentParser
@@ -104,6 +104,8 @@ def _one_sentence(message: str, command: Command) -> str:
     hints = {_flag(name): hint for name, hint in get_type_hints(command).items()}
     if key and value and key[1] in hints:
         wanted = [text for kind, text in _NAMES.items() if re.search(rf"\b{kind.__name__}\b", str(hints[key[1]]))]
+        if get_origin(hints[key[1]]) is dict:
+            return f"{_option(key[1])} {value[1]}: expected {_option(key[1])}.NAME and {wanted[0]}"
         choices = re.search(r"Literal\[(.*)\]", str(hints[key[1]]))
         expected = f"one of {choices[1]}" if choices else " or ".join(wanted)
         return f"{_option(key[1])} {value[1]}: expected {expected}"
