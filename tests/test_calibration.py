@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from retainer.calibration import LEAST, STRENGTH, Curve, apply, bins, curves_of, error, fit, hits
+from retainer.calibration import LEAST, STRENGTH, Curve, apply, bins, curves_of, error, fit, hits, reliability
 from retainer.cli import main
 from retainer.corpora import write
 from retainer.corpora.generated import generate
@@ -85,6 +85,33 @@ class TestError:
         assert error(fit(*seen)(fresh[0]), fresh[1]) < error(*fresh) / 3
 
 
+def slow(scores, right):
+    """Tenth by tenth, entity by entity: a second opinion on the bins and on the error."""
+    tenths = {}
+    for one, hit in zip(scores, right, strict=True):
+        tenths.setdefault(min(int(one * 10), 9), []).append((float(one), bool(hit)))
+    rows = []
+    for _, some in sorted(tenths.items()):
+        count = len(some)
+        rows.append((count, sum(s for s, _ in some) / count, sum(hit for _, hit in some) / count))
+    total = sum(count for count, *_ in rows)
+    return rows, 100 * sum(count * abs(s - r) for count, s, r in rows) / total if total else None
+
+
+def test_reliability_against_a_slow_recomputation():
+    scores, right = drawn(0.5, -0.4, 700, seed=5)
+    scores[:4] = [0.0, 1.0, 0.5, 0.3]  # the edges
+    names = [["a", "b", "b"][i % 3] for i in range(700)]
+    found = reliability(scores, right, names, ["a", "b", "unseen"])
+    parts = {type_: [name == type_ for name in names] for type_ in ("a", "b")}
+    for measured, chosen in [(found, [True] * 700), *((found["per_type"][t], mask) for t, mask in parts.items())]:
+        rows, off = slow(scores[chosen], right[chosen])
+        told = [value for one in measured["bins"] for value in (one["count"], one["score"], one["right"])]
+        assert told == pytest.approx([value for row in rows for value in row])
+        assert measured["error"] == pytest.approx(off)
+    assert found["per_type"]["unseen"] == {"error": None, "bins": []}
+
+
 def spans(*rows):
     return Spans(*(np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)))
 
@@ -149,7 +176,10 @@ class TestVersions:
         assert main(["evaluate", "v", "test.conll", "--device", "cpu"]) == 0
         assert "with --calibrated" in capsys.readouterr().out
         assert main(["evaluate", "v", "test.conll", "--json", "--device", "cpu"]) == 0
-        assert set(json.loads(capsys.readouterr().out)["calibration"]) == {"plain", "calibrated"}
+        told = json.loads(capsys.readouterr().out)["calibration"]
+        assert set(told) == {"plain", "calibrated"}
+        for one in told.values():
+            assert one["per_type"] == {"artist": {name: one[name] for name in ("error", "bins")}}, "the only type"
         counts = []
         for more in ([], ["--threshold.artist", "0.9"], ["--threshold.all", "0.9"], ["--threshold.all", "1"]):
             assert main(["predict", "v", "--input", "texts.txt", "--calibrated", "--device", "cpu", *more]) == 0

@@ -9,7 +9,7 @@ data say nothing about them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -127,6 +127,20 @@ def error(scores: Sequence[float] | Array, right: Sequence[bool] | Right) -> flo
     found = bins(scores, right)
     total = sum(one.count for one in found)
     return 100 * sum(one.count * abs(one.score - one.right) for one in found) / total if total else None
+
+
+def reliability(scores: Array, right: Right, names: Sequence[str], types: Iterable[str]) -> dict[str, Any]:
+    """Measure how far scores can be taken at their word, all together and type by type: an error, and the tenths.
+
+    All together may look better than any type, where one is too sure and another not sure enough.
+    """
+    owners = np.array(names, dtype=object)
+    per_type = {type_: _measured(scores[owners == type_], right[owners == type_]) for type_ in types}
+    return {**_measured(scores, right), "per_type": per_type}
+
+
+def _measured(scores: Array, right: Right) -> dict[str, Any]:
+    return {"error": error(scores, right), "bins": [asdict(one) for one in bins(scores, right)]}
 
 
 def _logit(scores: Array) -> Array:
