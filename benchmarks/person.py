@@ -228,7 +228,7 @@ def scores_of(runs: Sequence[Run], type_: str) -> str:
 
 
 def trust_of(runs: Sequence[Run], type_: str) -> str:
-    """Write how far the scores of a type are off, before and after; and where few were seen, how often it has a curve."""
+    """Write how far the scores of a type are off, before and after, and in how many seeds it has a curve if not all."""
     pair = [mean([run["calibration_error"][name].get(type_) for run in runs]) for name in ("plain", "calibrated")]
     if pair == ["–", "–"]:
         return "–"
