@@ -228,9 +228,13 @@ def scores_of(runs: Sequence[Run], type_: str) -> str:
 
 
 def trust_of(runs: Sequence[Run], type_: str) -> str:
-    """Write how far the scores of a type are off, before and after."""
+    """Write how far the scores of a type are off, before and after, and in how many seeds it has a curve if not all."""
     pair = [mean([run["calibration_error"][name].get(type_) for run in runs]) for name in ("plain", "calibrated")]
-    return " → ".join(pair) if pair != ["–", "–"] else "–"
+    if pair == ["–", "–"]:
+        return "–"
+    fitted = sum(type_ in run["curves"] for run in runs)
+    bare = "" if type_ == "all" or fitted == len(runs) else f" ({fitted} of {len(runs)} calibrated)"
+    return " → ".join(pair) + bare
 
 
 def mean(values: Sequence[float | None]) -> str:

@@ -73,8 +73,8 @@ class TestError:
     def test_by_hand(self):
         scores, right = [0.95, 0.95, 0.15, 1.0], [True, False, True, True]
         first, last = bins(scores, right)
-        assert (first.count, first.score, first.right) == (1, 0.15, 1.0)
-        assert last.count == 3 and last.right == pytest.approx(2 / 3)
+        assert (first.tenth, first.count, first.score, first.right) == (1, 1, 0.15, 1.0)
+        assert (last.tenth, last.count) == (9, 3) and last.right == pytest.approx(2 / 3)
         assert error(scores, right) == pytest.approx(100 * (0.85 * 1 + abs(2.9 / 3 - 2 / 3) * 3) / 4)
 
     def test_nothing_to_measure(self):
@@ -91,11 +91,11 @@ def slow(scores, right):
     for one, hit in zip(scores, right, strict=True):
         tenths.setdefault(min(int(one * 10), 9), []).append((float(one), bool(hit)))
     rows = []
-    for _, some in sorted(tenths.items()):
+    for tenth, some in sorted(tenths.items()):
         count = len(some)
-        rows.append((count, sum(s for s, _ in some) / count, sum(hit for _, hit in some) / count))
-    total = sum(count for count, *_ in rows)
-    return rows, 100 * sum(count * abs(s - r) for count, s, r in rows) / total if total else None
+        rows.append((tenth, count, sum(s for s, _ in some) / count, sum(hit for _, hit in some) / count))
+    total = sum(count for _, count, *_ in rows)
+    return rows, 100 * sum(count * abs(s - r) for _, count, s, r in rows) / total if total else None
 
 
 def test_reliability_against_a_slow_recomputation():
@@ -106,7 +106,7 @@ def test_reliability_against_a_slow_recomputation():
     parts = {type_: [name == type_ for name in names] for type_ in ("a", "b")}
     for measured, chosen in [(found, [True] * 700), *((found["per_type"][t], mask) for t, mask in parts.items())]:
         rows, off = slow(scores[chosen], right[chosen])
-        told = [value for one in measured["bins"] for value in (one["count"], one["score"], one["right"])]
+        told = [value for one in measured["bins"] for value in one.values()]
         assert told == pytest.approx([value for row in rows for value in row])
         assert measured["error"] == pytest.approx(off)
     assert found["per_type"]["unseen"] == {"error": None, "bins": []}

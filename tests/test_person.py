@@ -66,6 +66,19 @@ def test_means(person):
     assert person.mean([1.0]) == "1.0" and person.mean([None]) == "–" and person.mean([None, 2.0]) == "2.0 (of 1)"
 
 
+def test_a_type_that_was_not_calibrated_is_told(person):
+    def run(curves):
+        return {
+            "calibration_error": {"plain": {"a": 4.0, "all": 4.0}, "calibrated": {"a": 2.0, "all": 2.0}},
+            "curves": curves,
+        }
+
+    runs = [run({"a": {}}), run({})]
+    assert person.trust_of(runs, "a") == "4.0 ± 0.0 → 2.0 ± 0.0 (1 of 2 calibrated)"
+    assert person.trust_of(runs[:1], "a") == person.trust_of(runs[1:], "all") == "4.0 → 2.0"
+    assert person.trust_of(runs, "unknown") == "–"
+
+
 def test_a_whole_run(person, train, encoder, tmp_path, monkeypatch, capsys):
     """On invented sentences: the file has every seed and method, and its tables are those of its numbers."""
     (tmp_path / "corpus").mkdir()

@@ -104,8 +104,9 @@ def apply(curves: Mapping[str, Curve], scores: Array, types: Iterable[str]) -> A
 
 @dataclass(frozen=True)
 class Bin:
-    """Entities with scores in one tenth: how many, their mean score, and the share of them that is right."""
+    """Entities with scores in one tenth (from 0): how many, their mean score, and the share of them that is right."""
 
+    tenth: int
     count: int
     score: float
     right: float
@@ -116,7 +117,7 @@ def bins(scores: Sequence[float] | Array, right: Sequence[bool] | Right) -> list
     s, r = np.asarray(scores, dtype=float), np.asarray(right, dtype=float)
     tenth = np.minimum((s * BINS).astype(int), BINS - 1)
     return [
-        Bin(int(chosen.sum()), float(s[chosen].mean()), float(r[chosen].mean()))
+        Bin(number, int(chosen.sum()), float(s[chosen].mean()), float(r[chosen].mean()))
         for number in range(BINS)
         if (chosen := tenth == number).any()
     ]
