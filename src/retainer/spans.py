@@ -238,6 +238,14 @@ class Labels:
         names = [f"{letter}-{type_}" for type_ in types for letter in self.prefixes] if self.prefixes else list(types)
         return Labels((*self.names, *names))
 
+    def paired(self) -> Labels:
+        """Return the same rows under B- and I- alone, which is all that transformers' pipeline reads.
+
+        An entity of one word (S-) begins, the end of one (E-) goes on, and a label that names no entity is O.
+        """
+        letters = {"B": "B", "S": "B", "I": "I", "E": "I"}
+        return Labels(tuple(f"{letters[kind]}-{type_}" if type_ else OUTSIDE for kind, type_ in self.parts))
+
     def renamed(self, index: int, type_: str) -> str:
         """Return the label of a row as it would be called if its type had another name."""
         match = _TAG.fullmatch(self.names[index])
