@@ -111,7 +111,7 @@ KINDS = {"wordpiece": _wordpiece, "bytelevel": _bytelevel, "unigram": _unigram}
 
 
 def tokenizer(kind, cased):
-    """Make a tokenizer in which every word of the texts is one piece: only then do all strategies of a pipeline agree."""
+    """Make a tokenizer in which every word of the texts is one piece: else the strategies of a pipeline differ."""
     corpus = [text for text, _ in texts(600, 99)]
     made = KINDS[kind](corpus if cased else [text.lower() for text in corpus])
     if not cased:
