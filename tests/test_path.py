@@ -97,6 +97,20 @@ def predicted(run, model, file):
     return [[[one["entity_group"], one["start"], one["end"]] for one in line["entities"]] for line in found]
 
 
+def neighbours(found):
+    """Count the entities that begin one blank after another of their type: only a scheme with B- or E- tells them."""
+    pairs = [pair for line in found for pair in zip(line, line[1:], strict=False)]
+    return sum(one[0] == other[0] and one[2] + 1 == other[1] for one, other in pairs)
+
+
+PAIR = ("old", "new")
+
+
+def grown(labels):
+    """The labels of a type in the order in which a head of that style gets new ones."""
+    return sorted((label for label in labels if label != "O"), key=lambda label: "BIES".find(label[0]))
+
+
 def count(found, type_):
     return sum(one[0] == type_ for line in found for one in line)
 
@@ -108,10 +122,12 @@ def test_from_a_foreign_checkpoint_to_a_pipeline(way, run, tmp_path, pipeline):
     records(tmp_path / "cities.jsonl", texts(150, 21, ["city"]))
     records(tmp_path / "both.jsonl", texts(80, 22))
     unseen = [text for text, _ in texts(60, 23)]
+    gold = [[[type_, start, end] for start, end, type_ in spans] for _, spans in texts(60, 23, ["artist"])]
     (tmp_path / "unseen.txt").write_text("\n".join(unseen) + "\n")
 
     before = predicted(run, "old", "unseen.txt")
     assert count(before, "artist") > 20
+    assert neighbours(before) == (0 if scheme in ("IO", "bare") else pytest.approx(neighbours(gold), abs=4))
     if scheme != "BIOES":
         assert pipeline(tmp_path / "old", unseen) == before
 
@@ -123,6 +139,9 @@ def test_from_a_foreign_checkpoint_to_a_pipeline(way, run, tmp_path, pipeline):
     run("verify", "new")
     record = json.loads((tmp_path / "new" / "retainer.json").read_text())
     assert record["scores"]["changed_by_growing"] == 0
+
+    labels = [list(json.loads((tmp_path / one / "config.json").read_text())["id2label"].values()) for one in PAIR]
+    assert labels[1] == labels[0] + [label.replace("artist", "city") for label in grown(labels[0])]
 
     found = predicted(run, "new", "unseen.txt")
     assert count(found, "artist") > 20 and count(found, "city") > 20
