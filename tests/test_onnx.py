@@ -125,6 +125,7 @@ def test_the_verb(taught, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["text"] == "play songs by queen"
     assert main(["export", str(tmp_path / "v"), "--onnx", str(tmp_path / "x")]) == 2
     assert main(["export", str(tmp_path / "x"), "--onnx", str(tmp_path / "y")]) == 2
+    assert main(["export", str(tmp_path / "x"), "--plain", str(tmp_path / "y")]) == 2 and not (tmp_path / "y").exists()
     assert main(["learn", "examples/cities.jsonl", "--from", str(tmp_path / "x"), "--out", str(tmp_path / "z")]) == 2
     errors = capsys.readouterr().err
     assert "exists already" in errors and "export already" in errors and "cannot learn" in errors

@@ -4,12 +4,18 @@ What comes out is used by transformers' pipeline in a process that has no retain
 """
 
 import json
+import os
+import re
+import shlex
+import shutil
 import subprocess
 import sys
 from itertools import combinations, product
+from pathlib import Path
 
 import pytest
 from foreign import checkpoint, texts
+from transformers import AutoModel, AutoTokenizer
 
 from retainer.cli import main
 
@@ -153,3 +159,51 @@ def test_from_a_foreign_checkpoint_to_a_pipeline(way, run, tmp_path, pipeline):
     if (kind, scheme) in ALSO_ONNX:
         run("export", "new", "--onnx", "onnx")
         assert predicted(run, "onnx", "unseen.txt") == found
+
+
+def test_what_a_pipeline_reads_of_a_cosine_head(run, tmp_path, pipeline):
+    """It is folded into a plain linear one, and nothing of retainer is left in the folder."""
+    checkpoint(tmp_path / "old", "wordpiece", "BIOES", "first", True)
+    base = AutoModel.from_pretrained("old")
+    base.save_pretrained("bare")
+    AutoTokenizer.from_pretrained("old").save_pretrained("bare")
+    records(tmp_path / "cities.jsonl", texts(150, 21, ["city"]))
+    more = ("--set.base_lr", "3e-3", "--set.head", "cosine")
+    run("learn", "cities.jsonl", "--from", "bare", "--out", "new", *TRAINING, *more)
+    run("export", "new", "--plain", "plain")
+    unseen = [text for text, _ in texts(60, 23)]
+    (tmp_path / "unseen.txt").write_text("\n".join(unseen) + "\n")
+    found = predicted(run, "new", "unseen.txt")
+    assert pipeline(tmp_path / "plain", unseen) == predicted(run, "plain", "unseen.txt") == found
+    assert count(found, "city") > 20
+    names = {path.name for path in (tmp_path / "plain").iterdir()}
+    assert {"config.json", "model.safetensors", "tokenizer.json"} <= names
+    assert not names & {"retainer.json", "cosine_head.safetensors", "README.md"}
+
+
+def test_old_types_annotated_too_in_an_iob1_head(run, tmp_path):
+    """Gold begins with B- where this head says I-; both are read alike, so nothing of the old type is lost."""
+    checkpoint(tmp_path / "old", "wordpiece", "IOB1", "last", True)
+    records(tmp_path / "both.jsonl", texts(150, 21))
+    records(tmp_path / "test.jsonl", texts(80, 22))
+    run("learn", "both.jsonl", "--from", "old", "--out", "new", *TRAINING)
+    told = json.loads(run("compare", "old", "new", "test.jsonl", "--max-drop", 3, "--json", "--device", "cpu"))
+    assert told["scores"]["keep"] > 90 and told["scores"]["gain"] > 60
+
+
+def test_every_command_of_the_page_runs(run, tmp_path, monkeypatch):
+    """docs/pipeline.md, with what the shell does for it: `cat`, `<` and `>`."""
+    root = Path(__file__).parents[1]
+    shutil.copytree(root / "examples", tmp_path / "examples")
+    checkpoint(tmp_path / "models" / "v2", "wordpiece", "BIOES", "first", True)
+    blocks = re.findall(r"```sh\n(.*?)```", (root / "docs" / "pipeline.md").read_text(), flags=re.DOTALL)
+    lines = [line.split("  #")[0] for block in blocks for line in block.splitlines()]
+    assert len(lines) == 4
+    for line in lines:
+        source = re.search(r"cat (\S+) \||< (\S+)", line)
+        with open(source[1] or source[2] if source else os.devnull) as stream:
+            monkeypatch.setattr("sys.stdin", stream)
+            said = run(*shlex.split(re.sub(r"cat \S+ \||[<>] \S+", "", line))[1:])
+        if source:
+            texts = [json.loads(one)["text"] for one in said.splitlines()]
+            assert texts and " ".join(texts[0].split()) in " ".join(Path(stream.name).read_text().split())
