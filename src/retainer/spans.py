@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
@@ -65,7 +66,7 @@ class Sentence:
 
     @classmethod
     def from_offsets(cls, text: str, offsets: Sequence[Offset], spans: Iterable[Span]) -> Sentence:
-        """Place character spans on words whose offsets are given; a span must cover whole words."""
+        """Place character spans on words whose offsets are given, in order; a span must cover whole words."""
         placed = [_place(span, text, offsets) for span in spans]
         words = tuple(text[start:end] for start, end in offsets)
         return cls(words, tuple(placed), text, tuple(offsets))
@@ -95,12 +96,13 @@ def _place(span: Span, text: str, offsets: Sequence[Offset]) -> Span:
     name = f"span {span.start}-{span.end} ({span.type})"
     if not 0 <= span.start < span.end <= len(text):
         raise InputError(f"{name} is empty or lies outside the text of {len(text)} characters")
-    inside = [i for i, (start, end) in enumerate(offsets) if start < span.end and end > span.start]
-    if not inside:
+    first = bisect_right(offsets, span.start, key=lambda offset: offset[1])
+    behind = bisect_left(offsets, span.end, key=lambda offset: offset[0])
+    if first >= behind:
         raise InputError(f"{name} covers no word, only {text[span.start : span.end]!r}")
-    if offsets[inside[0]][0] < span.start or offsets[inside[-1]][1] > span.end:
+    if offsets[first][0] < span.start or offsets[behind - 1][1] > span.end:
         raise InputError(f"{name} begins or ends inside a token; its edges must be edges of tokens")
-    return Span(inside[0], inside[-1] + 1, span.type)
+    return Span(first, behind, span.type)
 
 
 # ---------------------------------------------------------------------------------------------------------- tags
