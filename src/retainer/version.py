@@ -181,10 +181,20 @@ class Version:
         self.lineage, self.place = sealed, Path(folder)
         return Path(folder)
 
-    def export(self, folder: str | Path, *, int8: bool = False) -> Path:
-        """Write an ONNX file with its tokenizer and labels, for use without PyTorch; int8 rounds its weights."""
+    def export_plain(self, folder: str | Path) -> Path:
+        """Write a Hugging Face folder and nothing else, with labels that transformers' pipeline reads as we do."""
+        self._require_network()
+        with new_folder(folder) as scratch:
+            self.tagger.paired().save(scratch)
+        return Path(folder)
+
+    def _require_network(self) -> None:
         if isinstance(self.tagger, Exported):
             raise InputError(f"this is an ONNX export already; export the version it came from{_origin(self.lineage)}")
+
+    def export(self, folder: str | Path, *, int8: bool = False) -> Path:
+        """Write an ONNX file with its tokenizer and labels, for use without PyTorch; int8 rounds its weights."""
+        self._require_network()
         with new_folder(folder) as scratch:
             export(
                 self.tagger,
