@@ -3,7 +3,7 @@
 A mark is a comment that readers of the page do not see: ``<!-- docs-test: … -->``. It says
 
 - ``given models/v1, bench``: files that must lie there before the first command of the page;
-- ``encoder built-in`` or ``encoder tiny``: what ``builtin`` stands for from here on (tiny, unless a page says otherwise);
+- ``encoder built-in`` or ``encoder tiny``: what ``builtin`` stands for from here on (tiny, if nothing is said);
 - ``status 1``: how the one command of the next block ends, if not with 0;
 - ``not run: REASON``: the next block is not run, and why; it is printed, and its calls must still be valid ones.
 """

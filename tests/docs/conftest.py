@@ -37,6 +37,9 @@ def pytest_terminal_summary(terminalreporter):
     programs = sum(block.language == "python" for block in blocks)
     terminalreporter.section("what was run")
     terminalreporter.write_line(f"{len(ACCOUNT)} pages: {calls} commands and {programs} Python programs were run")
+    terminalreporter.write_line("the longest of them:")
+    for seconds, where, step in sorted((one for place in ACCOUNT.values() for one in place.times), reverse=True)[:8]:
+        terminalreporter.write_line(f"  {seconds:5.1f} s  {where}: {step[:90]}")
     terminalreporter.write_line(f"{len(left_out)} blocks were not:")
     for where, block in left_out:
         what = f"{len(block.calls)} commands" if block.calls else block.language

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 
 import pytest
@@ -32,7 +33,7 @@ class Place:
         self.shim.parent.mkdir()
         self.shim.write_text(SHIM.format(python=sys.executable))
         self.shim.chmod(0o755)
-        self.said, self.done, self.left_out = "", [], []
+        self.said, self.done, self.left_out, self.times = "", [], [], []
 
     def walk(self, page):
         """Run the blocks of a page; what is marked not to be run must still be a valid call."""
@@ -49,9 +50,11 @@ class Place:
 
     def run(self, step, block, where):
         """Run one line, or one Python program."""
+        began = time.monotonic()
         with self.inside(block.encoder) as setting, redirect_stdout(io.StringIO()) as out, redirect_stderr(out):
             status = _program(step, where) if block.language == "python" else _line(step, setting)
         self.said += out.getvalue()
+        self.times.append((time.monotonic() - began, where, step.splitlines()[0]))
         assert status == block.status, f"{where}: {step}\nended with status {status}:\n{out.getvalue()[-3000:]}"
 
     @contextmanager

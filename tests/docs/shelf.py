@@ -1,12 +1,13 @@
 """Files that pages take for granted: versions, measured cells, and stand-ins for corpora nobody may hand on."""
 
+import json
 import shutil
 from dataclasses import replace
 from itertools import cycle
 
 from pages import ROOT
 
-from retainer.corpora import write
+from retainer.corpora import read, write
 from retainer.corpora.generated import generate
 from retainer.preset import preset
 from retainer.spans import Span
@@ -51,5 +52,16 @@ def _columns(target):
         write(_renamed(40, 1, "ontonotes5"), document, "conll2012")
 
 
-CORPORA = {"I2B2": _notes, "ONTONOTES": _columns}
+def _from_spacy(target):
+    """What a program that needs spaCy would write of the same sentences."""
+    write(read(ROOT / "examples" / "both.conll"), target, "prodigy")
+
+
+def _samples(target):
+    """A sample in the manner of presidio-evaluator."""
+    span = {"entity_type": "artist", "entity_value": "boston", "start_position": 14, "end_position": 20}
+    target.write_text(json.dumps([{"full_text": "play songs by boston", "masked": None, "spans": [span]}]))
+
+
+CORPORA = {"I2B2": _notes, "ONTONOTES": _columns, "from-spacy.jsonl": _from_spacy, "samples.json": _samples}
 """Stand-ins: generated sentences in the format, the folders and the types of the corpus."""
