@@ -45,6 +45,25 @@ def test_the_table_and_the_curve_are_those_of_the_cells(monkeypatch):
     assert text.count("**`rdp`**") == 1 and "± " in text
 
 
+def measured():
+    """Seeds and macro F1 (averaged, of the old types, of the new ones) by method, for each setting of the table."""
+    table = (ROOT / "results" / "bench" / "conll2003" / "table.md").read_text()
+    for sheet in re.findall(r"^\| method \| seeds .*?\n\n", table, flags=re.MULTILINE | re.DOTALL):
+        rows = [line.strip("| ").split(" | ") for line in sheet.splitlines()]
+        yield {row[0]: (row[1], row[3].split(" ")[0], row[5], row[6]) for row in rows}
+
+
+def test_the_guide_has_the_numbers_of_the_table():
+    guide = (ROOT / "docs" / "which-method.md").read_text()
+    number = r"([\d.]+)"
+    rows = re.findall(rf"^\| `(\w+)` \| (\d) \|{rf' {number} · {number} \|' * 3}", guide, flags=re.MULTILINE)
+    assert len(rows) == 12
+    for name, seeds, *shown in rows:
+        first, second = (setting[name] for setting in measured())
+        assert seeds == first[0] == second[0]
+        assert shown == [value for pair in zip(first[1:], second[1:], strict=True) for value in pair], name
+
+
 def test_methods_and_their_fields_are_told():
     """The help of learn names every method it takes, and docs/methods.md all fields with their defaults."""
     from retainer.commands.learn import learn

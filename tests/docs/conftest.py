@@ -12,17 +12,19 @@ ACCOUNT = {}
 @pytest.fixture(scope="session")
 def run_page(tmp_path_factory, encoder):
     """Run a page once and return its place; the README first, where a page needs its versions."""
-    made = {}
+    begun = set()
 
     def run(path):
-        if path not in made:
-            page = read_page(path)
+        page = read_page(path)
+        if path not in begun:
+            begun.add(path)
             place = Place(tmp_path_factory.mktemp("page") / path.stem, encoder)
             shelf = Shelf(lambda: run(PAGES[0]))
             for name in page.given:
                 shelf.put(name, place.folder / name)
-            made[path] = ACCOUNT[page.name] = place.walk(page)
-        return made[path]
+            ACCOUNT[page.name] = place.walk(page)
+        assert page.name in ACCOUNT, f"{page.name} failed, and its versions are needed here"
+        return ACCOUNT[page.name]
 
     return run
 

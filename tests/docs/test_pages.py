@@ -1,12 +1,15 @@
 """Every command and every program of every page runs, and leaves behind what the page says."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from pages import PAGES, ROOT, read_page
+from place import Place
 
 from retainer.corpora import read
+from retainer.errors import InputError
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
@@ -15,6 +18,23 @@ def test_page(path, run_page):
     seen = sum(len(block.calls) for _, block in [*place.done, *place.left_out])
     assert seen == page.counted > 0, f"{page.name} has {page.counted} calls, of which {seen} were seen"
     AFTER.get(page.name, lambda place: None)(place)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("```sh\nretainer log nowhere\n```\n", "page.md:1: retainer log nowhere\nended with status 2"),
+        ("```sh\ncat examples/cities.jsonl | retainer log nowhere\n```\n", "ended with status 2"),
+        ("<!-- docs-test: status 1 -->\n```sh\nretainer log nowhere\n```\n", "ended with status 2"),
+        ("<!-- docs-test: status 2 -->\n```sh\ntrue\nretainer log nowhere\n```\n", "of which command"),
+        ("<!-- docs-test: not run: why -->\n```sh\nretainer log --onwards\n```\n", "there is no --onwards"),
+    ],
+)
+def test_a_page_that_is_wrong_fails(text, says, tmp_path, encoder, monkeypatch):
+    monkeypatch.setattr("pages.ROOT", tmp_path)
+    (tmp_path / "page.md").write_text(text)
+    with pytest.raises((AssertionError, InputError), match=re.escape(says)):
+        Place(tmp_path / "place", encoder).walk(read_page(tmp_path / "page.md"))
 
 
 def after_readme(place):
