@@ -60,7 +60,8 @@ class Place:
     @contextmanager
     def inside(self, encoder):
         """Be in the folder, with nobody at the keyboard, and let `builtin` be what the page says."""
-        setting = {**os.environ, "PATH": f"{self.shim.parent}:{os.environ['PATH']}"}
+        path = [str(self.shim.parent), os.path.dirname(sys.executable), os.environ["PATH"]]
+        setting = {**os.environ, "PATH": os.pathsep.join(path)}
         with pytest.MonkeyPatch.context() as patch, open(os.devnull) as nothing:
             patch.chdir(self.folder)
             patch.setattr("sys.stdin", nothing)
