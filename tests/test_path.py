@@ -4,14 +4,9 @@ What comes out is used by transformers' pipeline in a process that has no retain
 """
 
 import json
-import os
-import re
-import shlex
-import shutil
 import subprocess
 import sys
 from itertools import combinations, product
-from pathlib import Path
 
 import pytest
 from foreign import checkpoint, texts
@@ -192,21 +187,3 @@ def test_old_types_annotated_too_in_an_iob1_head(run, tmp_path):
     run("learn", "both.jsonl", "--from", "old", "--out", "new", *TRAINING)
     told = json.loads(run("compare", "old", "new", "test.jsonl", "--max-drop", 3, "--json", "--device", "cpu"))
     assert told["scores"]["keep"] > 90 and told["scores"]["gain"] > 60
-
-
-def test_every_command_of_the_page_runs(run, tmp_path, monkeypatch):
-    """docs/pipeline.md, with what the shell does for it: `cat`, `<` and `>`."""
-    root = Path(__file__).parents[1]
-    shutil.copytree(root / "examples", tmp_path / "examples")
-    checkpoint(tmp_path / "models" / "v2", "wordpiece", "BIOES", "first", True)
-    blocks = re.findall(r"```sh\n(.*?)```", (root / "docs" / "pipeline.md").read_text(), flags=re.DOTALL)
-    lines = [line.split("  #")[0] for block in blocks for line in block.splitlines()]
-    assert len(lines) == 4
-    for line in lines:
-        source = re.search(r"cat (\S+) \||< (\S+)", line)
-        with open(source[1] or source[2] if source else os.devnull) as stream:
-            monkeypatch.setattr("sys.stdin", stream)
-            said = run(*shlex.split(re.sub(r"cat \S+ \||[<>] \S+", "", line))[1:])
-        if source:
-            texts = [json.loads(one)["text"] for one in said.splitlines()]
-            assert texts and " ".join(texts[0].split()) in " ".join(Path(stream.name).read_text().split())
