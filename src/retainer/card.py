@@ -132,9 +132,24 @@ def _means(known: Mapping[str, Origin]) -> str:
             f"- **keep** (old types, mean F1 on the same dev set): {_mean([after for _, after in old])}",
             f"- **forget** (what the old types lost by it): {_mean([before - after for before, after in old])} points",
         ]
-    elif any(origin.now is None for origin in known.values()):
+    kept, there = _agreed(known)
+    if there:
+        share = f"{100 * kept / there:.2f} %, {kept} of {there} entities"
+        lines.append(f"- **agreement** (what the version before found on dev, still found): {share}")
+    elif not old and any(origin.now is None for origin in known.values()):
         lines.append("- **keep** and **forget**: not measured, for the dev set has no old types")
     return "\n".join(lines)
+
+
+def _agreed(known: Mapping[str, Origin]) -> tuple[int, int]:
+    """Count the entities of the version before that are kept, and all that could have been."""
+    fates = [origin.fate for origin in known.values() if origin.fate]
+    return sum(one["kept"] for one in fates), sum(_there(one) for one in fates)
+
+
+def _there(fate: Mapping[str, Any]) -> int:
+    """Count what there was to keep: the annotation says that given and corrected entities should not be found."""
+    return int(fate["found"] - fate["given"] - fate["corrected"])
 
 
 def _mean(values: Sequence[float]) -> str:
@@ -150,12 +165,17 @@ def _types(lineage: Lineage, known: Mapping[str, Origin]) -> str:
             _number(origin.before),
             _number(origin.now),
             str(origin.now["support"]) if origin.now else "",
+            f"{origin.fate['kept']} of {_there(origin.fate)}" if origin.fate else "",
             plain(_story(lineage, type_, origin)),
         )
         for type_, origin in known.items()
     ]
-    head = ("type", "learned in", "F1 when learned", "F1 before", "F1 now", "entities in dev", "remarks")
-    return f"{_table(head, rows)}\n\nF1 of whole entities on dev, in percent. Empty: not measured."
+    head = ("type", "learned in", "F1 when learned", "F1 before", "F1 now", "entities in dev", "still found", "remarks")
+    legend = (
+        "F1 of whole entities on dev, in percent. Still found: what the version before found on dev, less what the "
+        "annotation contradicts. Empty: not measured."
+    )
+    return f"{_table(head, rows)}\n\n{legend}"
 
 
 def _story(lineage: Lineage, type_: str, origin: Origin) -> str:

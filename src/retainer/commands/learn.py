@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retainer.commands.output import say, say_json
+from retainer.commands.output import balance_table, say, say_json, say_table
 from retainer.errors import InputError, nearest
 from retainer.files import in_words, require_free, size_of
 from retainer.lineage import PARENT
@@ -93,11 +93,19 @@ def learn(
         watch=Console(),
         keep_parent=keep_parent,
     )
-    seconds = time.perf_counter() - began
+    _tell(version, out, time.perf_counter() - began, json)
+
+
+def _tell(version: Version, out: str, seconds: float, json: bool) -> None:
+    """Say what was learned, what became of every type, and what to try next."""
     if json:
         say_json({"version": out, "seconds": seconds, **dataclasses.asdict(version.lineage)})
-    else:
-        say(_summary(version, out, seconds))
+        return
+    say(_summary(version, out, seconds))
+    if measured := version.lineage.scores.get("balance"):
+        say_table(balance_table(measured))
+        say(measured["in_words"])
+    say(f"\nTry it:   retainer predict {Path(out)} 'some text'")
 
 
 def _foretell(job: Job, json: bool) -> None:
@@ -169,4 +177,4 @@ def _summary(version: Version, out: str, seconds: float) -> str:
         )
     if (parent := Path(out) / PARENT).is_dir():
         lines.append(f"kept      the version before, to go back to ({PARENT}/): {in_words(size_of(parent))}")
-    return "\n".join([*lines, "", f"Try it:   retainer predict {Path(out)} 'some text'"])
+    return "\n".join(lines)

@@ -64,7 +64,9 @@ def _scores(scores: dict[str, Any]) -> list[str]:
         f"{type_} {one['f1']:.2f}" + (f" (before {before[type_]['f1']:.2f})" if type_ in before else "")
         for type_, one in scores.get("per_type", {}).items()
     ]
-    return [f"dev F1 {', '.join(parts) or format(scores['dev'], '.2f')}"]
+    balance = scores.get("balance", {})
+    said = [balance["in_words"]] if balance.get("old") else []  # of a first version the scores say it all
+    return [f"dev F1 {', '.join(parts) or format(scores['dev'], '.2f')}", *said]
 
 
 def _beginning(first: Lineage) -> str:
