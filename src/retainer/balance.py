@@ -126,19 +126,32 @@ def balance(
             for type_ in taught
             if type_ not in measured.fates
         },
+        "again": [type_ for type_ in taught if type_ in measured.fates],
     }
     return {**made, "in_words": in_words(made)}
 
 
 def in_words(made: Mapping[str, Any]) -> str:
     """Say in one sentence what was kept, gained and forgotten."""
+    again = made["again"]
     gained = [f"{type_} {_at(one['f1'])}" for type_, one in made["new"].items()]
-    parts = [_kept(made), f"learned {', '.join(gained)}" if gained else "", _forgot(made["old"])]
+    parts = [
+        _kept(made),
+        f"learned {', '.join(gained)}" if gained else "",
+        f"learned more of {', '.join(_more(type_, made['old'][type_]) for type_ in again)}" if again else "",
+        _forgot(made["old"]),
+    ]
     return "; ".join(part for part in parts if part)
 
 
 def _at(f1: float | None) -> str:
     return "(not annotated there)" if f1 is None else f"at F1 {f1:.1f}"
+
+
+def _more(type_: str, one: Mapping[str, Any]) -> str:
+    return (
+        f"{type_} {_at(None)}" if one["before"] is None else f"{type_} (F1 {one['before']:.1f} to {one['after']:.1f})"
+    )
 
 
 def _kept(made: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from retainer.chain import Origin, Scores, learned_last, origins, short, told, versions_of
+from retainer.chain import Origin, Scores, learned, learned_last, origins, short, told, versions_of
 from retainer.lineage import Lineage
 
 TAGS = ("token-classification", "named-entity-recognition", "ner", "continual-learning", "retainer")
@@ -108,10 +108,9 @@ def _results(lineage: Lineage, name: str, metrics: Sequence[Mapping[str, Any]]) 
 
 
 def _summary(lineage: Lineage) -> str:
-    new = lineage.tasks[-1] if lineage.tasks and not lineage.change else ()
-    old = [type_ for task in lineage.tasks[:-1] for type_ in task]
-    what = plain(told(lineage.change)) if lineage.change else f"learned {_list(new)}"
-    kept = f" and was to keep {_list(old)}" if new and old else ""
+    old = [type_ for task in lineage.tasks[:-1] for type_ in task if type_ not in lineage.again]
+    what = plain(told(lineage.change)) if lineage.change else plain(learned(lineage))
+    kept = f" and was to keep {_list(old)}" if old and not lineage.change else ""
     begin = lineage.base_model or lineage.encoder
     came = f" The chain of versions began with {plain(begin)}." if begin else ""
     return (
@@ -207,8 +206,7 @@ def _chain(chain: Sequence[Lineage]) -> str:
     """List the versions, newest first."""
     rows = []
     for number, one in reversed(list(enumerate(chain, 1))):
-        new = one.tasks[-1] if one.tasks else ()
-        what = told(one.change) if one.change else f"learned {', '.join(new)}"
+        what = told(one.change) if one.change else learned(one)
         sentences = f"{one.data['sentences']} sentences" if one.data else ""
         rows.append((str(number), f"`{short(one.own_hash)}`", plain(what), one.method, sentences, one.created[:10]))
     return _table(("version", "hash", "what", "method", "data", "day"), rows)

@@ -90,6 +90,12 @@ def _changed(known: Mapping[str, Origin], verb: str, became: Became) -> dict[str
     return changed
 
 
+def learned(one: Lineage) -> str:
+    """Say in words what a task taught."""
+    parts = [", ".join(one.tasks[-1]) if one.tasks else "", f"more of {', '.join(one.again)}" if one.again else ""]
+    return "learned " + " and ".join(part for part in parts if part)
+
+
 def told(change: Mapping[str, Any]) -> str:
     """Say in words what was done to the types."""
     verb, became = change["verb"], change["became"]

@@ -71,9 +71,17 @@ class Descent:
         student = self._look(batch, given)
         clock = Clock(self.step // self.steps, self.recipe.epochs, self.step, self.recipe.epochs * self.steps)
         with torch.no_grad():
-            teacher = lesson.live.outputs(batch, lesson.method.needs) if lesson.live else lesson.teacher.at(rows)
+            teacher = self._heard(batch, rows)
             targets = lesson.method.targets(given, teacher, lesson.memory, clock)
         return lesson.method.losses(student, teacher, given, targets)
+
+    def _heard(self, batch: Batch, rows: Tensor) -> Outputs:
+        """Return what the teacher says of a batch; where it was told what is annotated, that is in its kept scores."""
+        lesson = self.lesson
+        if lesson.live is None:
+            return lesson.teacher.at(rows)
+        said = lesson.live.outputs(batch, lesson.method.needs)
+        return replace(said, logits=lesson.teacher.at(rows).logits) if lesson.informed else said
 
     def _look(self, batch: Batch, given: Tokens) -> Outputs:
         """Return what the student says of a batch, and of what else the method wants it to look at."""

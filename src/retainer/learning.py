@@ -45,8 +45,10 @@ def learn(
 ) -> Version:
     """Teach a version the new types of some data, and return the next version (written to ``out`` if given).
 
-    The data need only the new types annotated: O means "not annotated", not "no entity". A bare encoder learns its
-    first types with plain cross-entropy, whatever the method. A run that was killed goes on where it was, if it is
+    The data need only the new types annotated: O means "not annotated", not "no entity". Old types may be annotated
+    too, and are gold where they are; of those that ``types`` names every entity is, so a word without one is none, and
+    there need be no new type at all. A bare encoder learns its first types with plain cross-entropy, whatever the
+    method. A run that was killed goes on where it was, if it is
     started again with the same data, numbers and ``out`` (or ``partial``, the folder of its state, which is beside
     ``out`` unless given). ``keep_parent`` puts into ``out`` what `retainer rollback` needs to write the version before
     this one again. At the end both versions look at the dev set once, to say what was kept and gained and how scores
@@ -58,6 +60,8 @@ def learn(
         raise InputError("keep_parent needs a folder to put the version before into (out)")
     parent = require_keepable(job.version.place, job.version.types) if keep_parent else None
     watch = watch or Silence()
+    for note in job.notes:
+        watch.note(note)
     state = Path(partial) if partial is not None else folder and _partial(folder)
     checkpoint = None if state is None else Checkpoint(state, key_of(job.facts), checkpoint_seconds)
     try:
@@ -84,7 +88,7 @@ def _learned(
         learned = Version(student, _lineage(job, training, student, measured))
         if not job.method.reviews:
             return learned
-        return remember(Version(student, learned.lineage, job.version.generators), job.train, job.new, job.seed)
+        return remember(Version(student, learned.lineage, job.version.generators), job.train, job.taught, job.seed)
 
 
 def _reviewed(job: Job, folder: Path | None, checkpoint: Checkpoint | None, watch: Silence) -> tuple[Tagger, Training]:
@@ -106,9 +110,10 @@ def _reviewed(job: Job, folder: Path | None, checkpoint: Checkpoint | None, watc
 def _train(
     job: Job, folder: Path | None, checkpoint: Checkpoint | None, watch: Silence, review: Review | None = None
 ) -> tuple[Tagger, Training]:
-    lesson = prepare(job.version.tagger, job.train, job.dev, job.new, job.method, job.recipe, review, job.seeds)
+    start, data = job.version.tagger, (job.train, job.dev)
+    lesson = prepare(start, *data, job.new, job.method, job.recipe, review, job.seeds, job.truth)
     training = Training(lesson, job.recipe, job.seed, watch)
-    watch.start(f"learning {', '.join(job.new)}", training.steps * job.recipe.epochs)
+    watch.start(f"learning {', '.join(job.taught)}", training.steps * job.recipe.epochs)
     try:
         return training.run(checkpoint), training
     except Diverged as error:
@@ -145,10 +150,10 @@ def _lineage(job: Job, training: Training, student: Tagger, measured: bool = Tru
 
 
 def _calibration(job: Job, seen: Measured | None) -> dict[str, Any]:
-    """Return how scores become probabilities: for new types as the dev set tells, for old ones as before."""
+    """Return how scores become probabilities: for what was taught as the dev set tells, else as before."""
     before = {t: one for t, one in job.version.lineage.calibration.items() if t in job.version.types}
     found = {} if seen is None else seen.curves
-    return {**before, **{type_: one for type_, one in found.items() if type_ in job.new}}
+    return {**before, **{type_: one for type_, one in found.items() if type_ in job.taught}}
 
 
 def _scores(job: Job, seen: Measured) -> dict[str, Any]:
@@ -160,7 +165,7 @@ def _scores(job: Job, seen: Measured) -> dict[str, Any]:
     return {
         "per_type": told,
         **({"before": old} if old or job.dev_given else {}),
-        "balance": balance(seen, job.new, job.told, data),
+        "balance": balance(seen, job.taught, job.told, data),
     }
 
 

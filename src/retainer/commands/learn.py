@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from retainer.chain import learned
 from retainer.commands.output import balance_table, say, say_json, say_table
 from retainer.errors import InputError, nearest
 from retainer.files import in_words, require_free, size_of
@@ -51,7 +52,8 @@ def learn(
     :param data: annotated file (CoNLL columns or JSON lines; the format is told from the content)
     :param from_: the model to teach: builtin, a folder, or a hub name; a bare encoder learns its first types
     :param out: folder for the new version; must not exist
-    :param types: which types of DATA to learn; the others count as O (default: all)
+    :param types: which types of DATA to learn; the others count as O (default: all, but then some must be new). Types
+        the model knows may be among them, or be all: every entity of a type named here must be annotated
     :param method: how to keep the old types: rdp, rdp_paper, tbcl, cfner, cpfd, extend_ner, self_training,
         learn_and_review, lucir, podnet, frozen, finetune, joint, or rdp without a part of it: rdp-no-cd, rdp-no-se,
         rdp-no-ppl, rdp-no-pl (docs/methods.md)
@@ -121,8 +123,8 @@ def _foretell(job: Job, json: bool) -> None:
     if seen.dev is not None:
         aside = f"{seen.dev['sentences']} sentences{' set aside' if seen.dev['set_aside'] else ''}"
     lines = [
-        f"would learn   {', '.join(seen.new)}",
-        f"would keep    {', '.join(seen.old) or '(nothing: this is a first version)'}",
+        f"would learn   {', '.join((*seen.new, *(f'more of {type_}' for type_ in seen.again)))}",
+        f"would keep    {', '.join(seen.old) or '(nothing else: the model knows no other type)'}",
         f"from          {seen.train['sentences']} sentences: {counts}",
         f"dev           {aside}",
         f"method        {seen.method}, at most {seen.steps} steps of {seen.batch} sentences",
@@ -153,16 +155,19 @@ def configure(recipe: str, method: str, changes: dict[str, Any]) -> tuple[Recipe
 
 def _summary(version: Version, out: str, seconds: float) -> str:
     record = version.lineage
-    old = [type_ for task in record.tasks[:-1] for type_ in task]
+    old = [type_ for task in record.tasks[:-1] for type_ in task if type_ not in record.again]
+    nothing = "(nothing else)" if record.again else "(nothing: this is a first version)"
     made, most = len(record.scores["history"]), record.recipe["epochs"]
     stopped = "" if made == most else f" (stopped early; at most {most})"
     lines = [
-        f"learned   {', '.join(record.tasks[-1])}",
-        f"before    {', '.join(old) or '(nothing: this is a first version)'}",
+        f"learned   {learned(record).removeprefix('learned ')}",
+        f"before    {', '.join(old) or nothing}",
         f"method    {record.method}, epoch {record.scores['epoch']} of {made}{stopped}, {seconds:.0f} s",
         f"version   {out}",
     ]
-    measured = {"new": "the new types", "all": "all types", "last": ""}[record.recipe["select"]]
+    measured = {"new": "the new types" if not record.again else "what was taught", "all": "all types", "last": ""}[
+        record.recipe["select"]
+    ]
     if record.scores["dev"] is None:
         lines.insert(3, "dev F1    not measured: too little data to set some aside, so the last epoch was kept")
     else:
