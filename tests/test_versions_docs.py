@@ -26,6 +26,7 @@ def test_every_command_runs(tmp_path, monkeypatch, capsys, encoder):
     out = capsys.readouterr().out
     assert "learned city; knows artist, city" in out and "models/v1-again is as it was saved" in out
     assert Path("models/v2-kept/parent/kept.json").is_file() and not Path("models/v2/parent").exists()
+    assert "the same weights, bit for bit" in out
     record = json.loads(Path("models/v2/retainer.json").read_text())
     assert set(record["scores"]["before"]) == {"artist"}
     assert Path("models/v1-again/retainer.json").read_bytes() == Path("models/v1/retainer.json").read_bytes()

@@ -77,6 +77,7 @@ class Job:
                 "entities": dict(sorted(self.train.counts.items())),
                 "dev_sha256": "" if self.dev is None else fingerprint(self.dev),
                 "dev_sentences": 0 if self.dev is None else len(self.dev),
+                "dev_given": self.dev_given,
             },
             "method": next((name for name, one in METHODS.items() if one == self.method), type(self.method).__name__),
             "fields": dataclasses.asdict(self.method),

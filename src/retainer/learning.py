@@ -20,6 +20,7 @@ from retainer.methods import Method
 from retainer.model import Tagger
 from retainer.progress import Silence
 from retainer.recipe import Recipe
+from retainer.replay import Replay
 from retainer.review import made_up, remember
 from retainer.runtime import repeatable
 from retainer.training import Diverged, Training
@@ -42,6 +43,7 @@ def learn(
     checkpoint_seconds: float = 60.0,
     keep_parent: bool = False,
     measured: bool = True,
+    replay: Replay | None = None,
 ) -> Version:
     """Teach a version the new types of some data, and return the next version (written to ``out`` if given).
 
@@ -52,7 +54,8 @@ def learn(
     started again with the same data, numbers and ``out`` (or ``partial``, the folder of its state, which is beside
     ``out`` unless given). ``keep_parent`` puts into ``out`` what `retainer rollback` needs to write the version before
     this one again. At the end both versions look at the dev set once, to say what was kept and gained and how scores
-    become probabilities; who measures by other means says ``measured=False``.
+    become probabilities; who measures by other means says ``measured=False``. A ``replay`` refuses other data and
+    another start than those of the run it repeats.
     """
     folder = None if out is None else require_free(out)
     job = job_of(data, start, types, method, dev, recipe or Recipe(), seed, device)
@@ -60,6 +63,8 @@ def learn(
         raise InputError("keep_parent needs a folder to put the version before into (out)")
     parent = require_keepable(job.version.place, job.version.types) if keep_parent else None
     watch = watch or Silence()
+    if replay is not None:
+        replay.check(job.facts, job.version.lineage.own_hash, watch.note)
     for note in job.notes:
         watch.note(note)
     state = Path(partial) if partial is not None else folder and _partial(folder)

@@ -7,14 +7,15 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retainer.chain import learned
-from retainer.commands.output import balance_table, say, say_json, say_table
+from retainer.chain import learned, short
+from retainer.commands.output import balance_table, say, say_json, say_table, tell
 from retainer.errors import InputError, nearest
 from retainer.files import in_words, require_free, size_of
 from retainer.lineage import PARENT
 from retainer.methods import method as find_method
 from retainer.recipe import RECIPE_FIELDS, Recipe
 from retainer.recipe import recipe as find_recipe
+from retainer.replay import Replay, record_of
 
 if TYPE_CHECKING:
     from retainer.job import Job
@@ -42,7 +43,9 @@ def learn(
     device: str = "auto",
     keep_parent: bool = False,
     dry_run: bool = False,
+    anyway: bool = False,
     json: bool = False,
+    config: str | None = None,
 ) -> None:
     """Teach a model new entity types from data in which only they are annotated, and keep what it knew.
 
@@ -69,8 +72,12 @@ def learn(
         it, rollback needs the old folder
     :param dry_run: learn and write nothing; say what would be learned, which entities of old types the method would
         take for gold, and how long it would take
+    :param anyway: where --config is the record of a version: learn also if data or parent are not those of the record
     :param json: print one JSON document
+    :param config: read any of these from a YAML file; or the retainer.json of a version: do again what made it (DATA,
+        --dev and --out are given, --from is found if it lies beside; the command line wins)
     """
+    replay = _replay(config, anyway)
     chosen, fields = configure(recipe, method, {**set, **({"epochs": epochs} if epochs is not None else {})})
     from retainer import learning
     from retainer.progress import Console
@@ -79,7 +86,10 @@ def learn(
         from retainer.job import job_of
 
         require_free(out)
-        _foretell(job_of(data, from_, types or None, fields, dev, chosen, seed, device), json)
+        job = job_of(data, from_, types or None, fields, dev, chosen, seed, device)
+        if replay:
+            replay.check(job.facts, job.version.lineage.own_hash, tell)
+        _foretell(job, json)
         return
     began = time.perf_counter()
     version = learning.learn(
@@ -94,16 +104,29 @@ def learn(
         out=out,
         watch=Console(),
         keep_parent=keep_parent,
+        replay=replay,
     )
-    _tell(version, out, time.perf_counter() - began, json)
+    _tell(version, out, time.perf_counter() - began, json, replay)
 
 
-def _tell(version: Version, out: str, seconds: float, json: bool) -> None:
+def _replay(config: str | None, anyway: bool) -> Replay | None:
+    """Return the run to do again, if the configuration is a record."""
+    if anyway and config is None:
+        raise InputError("--anyway is about the record of a version (--config V/retainer.json), and none is given")
+    return None if config is None else Replay(record_of(config), anyway)
+
+
+def _tell(version: Version, out: str, seconds: float, json: bool, replay: Replay | None) -> None:
     """Say what was learned, what became of every type, and what to try next."""
+    same = replay and replay.record.weights == version.lineage.weights
     if json:
-        say_json({"version": out, "seconds": seconds, **dataclasses.asdict(version.lineage)})
+        again = {"replays": {"hash": replay.record.own_hash, "same_weights": same}} if replay else {}
+        say_json({"version": out, "seconds": seconds, **again, **dataclasses.asdict(version.lineage)})
         return
     say(_summary(version, out, seconds))
+    if replay:
+        bits = "the same weights, bit for bit" if same else "other weights"
+        say(f"replayed  version {short(replay.record.own_hash)}: {bits}")
     if measured := version.lineage.scores.get("balance"):
         say_table(balance_table(measured))
         say(measured["in_words"])
