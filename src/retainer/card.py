@@ -191,6 +191,7 @@ def _made(lineage: Lineage) -> str:
         "method": f"{lineage.method}{_fields(lineage.fields)}",
         "data": f"{data.get('sentences', 0)} sentences, SHA-256 {short(data.get('sha256', ''))}",
         "entities": ", ".join(f"{count} {flat(type_)}" for type_, count in data.get("entities", {}).items()),
+        "exemplars": _kept_data(data.get("exemplars")),
         "dev": f"{data.get('dev_sentences', 0)} sentences",
         "epoch": f"{scores.get('epoch', '')} of {len(scores.get('history', ()))}",
         "recipe": _fields(lineage.recipe).strip(" ()"),
@@ -200,6 +201,14 @@ def _made(lineage: Lineage) -> str:
     }
     table = _table(("", ""), [(name, plain(value)) for name, value in rows.items() if value])
     return f"In the data, O means that nothing was annotated, not that there is no entity.\n\n{table}"
+
+
+def _kept_data(exemplars: Mapping[str, Any] | None) -> str:
+    """Say which sentences of old types were kept, if any."""
+    if not exemplars:
+        return ""
+    counts = ", ".join(f"{count} {flat(type_)}" for type_, count in exemplars["entities"].items())
+    return f"{exemplars['sentences']} sentences ({counts}), SHA-256 {short(exemplars['sha256'])}"
 
 
 def _chain(chain: Sequence[Lineage]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from retainer.corpora import Corpus, fingerprint, read
-from retainer.errors import InputError
+from retainer.errors import InputError, nearest
 from retainer.lesson import Seeds, hold_out, set_aside
 from retainer.methods import METHODS, Method
 from retainer.methods import method as find_method
@@ -38,6 +38,7 @@ class Job:
     """Whether the dev set was given, and not set aside."""
     seeds: Seeds = Seeds()
     truth: Truth = Truth()
+    exemplars: Corpus | None = None
 
     @property
     def taught(self) -> tuple[str, ...]:
@@ -72,12 +73,11 @@ class Job:
             "new": list(self.new),
             "again": self.truth.again,
             "data": {
-                "sha256": fingerprint(self.train),
-                "sentences": len(self.train),
-                "entities": dict(sorted(self.train.counts.items())),
+                **_described(self.train),
                 "dev_sha256": "" if self.dev is None else fingerprint(self.dev),
                 "dev_sentences": 0 if self.dev is None else len(self.dev),
                 "dev_given": self.dev_given,
+                **({} if self.exemplars is None else {"exemplars": _described(self.exemplars)}),
             },
             "method": next((name for name, one in METHODS.items() if one == self.method), type(self.method).__name__),
             "fields": dataclasses.asdict(self.method),
@@ -95,6 +95,7 @@ def job_of(
     recipe: Recipe,
     seed: int,
     device: str,
+    exemplars: Corpus | str | Path | None = None,
 ) -> Job:
     """Check everything that can be wrong before anything is computed."""
     way = find_method(method) if isinstance(method, str) else method
@@ -112,13 +113,39 @@ def job_of(
         version = _from_encoder(version, corpus, device, recipe)
     new = _new_types(version, corpus, chosen, named=bool(types))
     again = tuple(type_ for type_ in chosen if type_ not in new) if types else ()
+    kept = exemplars if isinstance(exemplars, Corpus) or exemplars is None else read(exemplars)
+    truth = Truth(again) if kept is None else _with_exemplars(kept, version, new, again)
     shown = hide(corpus, chosen)
     if dev_set is not None:
         _require_selectable(dev_set, version, (*new, *again), recipe)
     given = dev_set is not None
     train, dev_set = (shown, dev_set) if given else hold_out(shown, recipe.holdout, seed)
     version, seeds = _parted(version, new)
-    return Job(version, new, corpus, train, dev_set, way, recipe, seed, given, seeds, Truth(again))
+    return Job(version, new, corpus, train, dev_set, way, recipe, seed, given, seeds, truth, kept)
+
+
+def _described(corpus: Corpus) -> dict[str, Any]:
+    """Return fingerprint and counts of some data; no text."""
+    counts = dict(sorted(corpus.counts.items()))
+    return {"sha256": fingerprint(corpus), "sentences": len(corpus), "entities": counts}
+
+
+def _with_exemplars(kept: Corpus, version: Version, new: Sequence[str], again: Sequence[str]) -> Truth:
+    """Check the exemplars: they are about types the model knows, and about none that nobody teaches."""
+    known = version.learned_types
+    if not known:
+        raise InputError(f"the model knows no type yet, so there is nothing the exemplars ({kept.source}) could keep")
+    if strange := [type_ for type_ in kept.types if type_ not in (*known, *new)]:
+        raise InputError(
+            f"{kept.source} has entities of {strange[0]!r}{nearest(strange[0], known)}, which the model does not know "
+            f"and this run does not teach; exemplars are about {', '.join(known)}"
+        )
+    if not set(kept.types) & set(known):
+        raise InputError(
+            f"{kept.source} has no entity of a type the model knows ({', '.join(known)}), so these exemplars keep "
+            f"nothing"
+        )
+    return Truth(tuple(again), kept.sentences)
 
 
 def _parted(version: Version, new: Sequence[str]) -> tuple[Version, Seeds]:

@@ -44,6 +44,7 @@ def learn(
     keep_parent: bool = False,
     measured: bool = True,
     replay: Replay | None = None,
+    exemplars: Corpus | str | Path | None = None,
 ) -> Version:
     """Teach a version the new types of some data, and return the next version (written to ``out`` if given).
 
@@ -55,10 +56,11 @@ def learn(
     ``out`` unless given). ``keep_parent`` puts into ``out`` what `retainer rollback` needs to write the version before
     this one again. At the end both versions look at the dev set once, to say what was kept and gained and how scores
     become probabilities; who measures by other means says ``measured=False``. A ``replay`` refuses other data and
-    another start than those of the run it repeats.
+    another start than those of the run it repeats. ``exemplars`` are annotated sentences of old types, if some could be
+    kept: they join the data, and count where they are annotated.
     """
     folder = None if out is None else require_free(out)
-    job = job_of(data, start, types, method, dev, recipe or Recipe(), seed, device)
+    job = job_of(data, start, types, method, dev, recipe or Recipe(), seed, device, exemplars)
     if keep_parent and folder is None:
         raise InputError("keep_parent needs a folder to put the version before into (out)")
     parent = require_keepable(job.version.place, job.version.types) if keep_parent else None

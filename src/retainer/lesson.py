@@ -65,6 +65,8 @@ class Lesson:
     take too much room."""
     informed: bool = False
     """Whether the teacher's scores were conditioned on the annotation of the slice; then the kept ones count."""
+    open: Tensor | None = None
+    """The words that may be of a new type though they are not annotated, if there are exemplars."""
 
     @property
     def encoded(self) -> list[Encoded]:
@@ -110,7 +112,8 @@ def prepare(
 ) -> Lesson:
     """Encode the slice, run the frozen teacher over it once, and grow the student's head from what it sees."""
     encoder = Encoder(teacher.encoder.tokenizer, min(teacher.encoder.limit, recipe.window or teacher.encoder.limit))
-    sentences = (*train.sentences, *(review.sentences if review else ()))
+    sentences = (*train.sentences, *truth.exemplars, *(review.sentences if review else ()))
+    real = sum(len(sentence.words) for sentence in train)
     encoded = encoder(sentences, teacher.device)
     seeded = Labels((*teacher.labels.names, *seeds.names))
     labels = seeded.grow(type_ for type_ in new if type_ not in seeded.types)
@@ -125,10 +128,12 @@ def prepare(
         else teacher.head.grow(labels, seen.hidden, gold, seeds.head, teacher.labels.of(truth.again))
     )
     used: Method = Finetune() if base else method
-    tokens = _tokens(gold, encoded, labels.outside, len(teacher.labels.names), len(train) if review else None)
+    made_up = len(train) + len(truth.exemplars) if review else None
+    tokens = _tokens(gold, encoded, labels.outside, len(teacher.labels.names), made_up)
     with torch.no_grad():
         changed = _changed(head(seen.hidden), seen.logits, len(seeds.names))
-        heard = _informed(seen, gold, train, truth, teacher.labels)
+        parts = [(real, truth.again), (len(gold) - real, ())]
+        heard = _informed(seen, ruled_out(gold, parts, teacher.labels))
         memory = used.begin(tokens, heard)
     return Lesson(
         student=teacher.grown(labels, head),
@@ -142,13 +147,12 @@ def prepare(
         changed=changed,
         live=teacher if not base and (teacher.quirks.batch or used.needs & {"layers", "maps"}) else None,
         informed=heard is not seen,
+        open=truth.open(gold, labels.outside, real),
     )
 
 
-def _informed(seen: Outputs, gold: Tensor, train: Corpus, truth: Truth, labels: Labels) -> Outputs:
-    """Return what the teacher says, given what the annotation says; the very same where that tells nothing."""
-    real = sum(len(sentence.words) for sentence in train)
-    out = ruled_out(gold, [(real, truth.again), (len(gold) - real, ())], labels)
+def _informed(seen: Outputs, out: Tensor | None) -> Outputs:
+    """Return what the teacher says, given what the annotation rules out; the very same where that is nothing."""
     return seen if out is None else replace(seen, logits=seen.logits.masked_fill(out, IMPOSSIBLE))
 
 

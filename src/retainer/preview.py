@@ -34,6 +34,7 @@ class Preview:
     old: tuple[str, ...]
     method: str
     train: dict[str, Any]
+    exemplars: dict[str, Any] | None
     dev: dict[str, Any] | None
     batch: int
     steps: int
@@ -58,6 +59,7 @@ def preview(job: Job) -> Preview:
         old=_old(job),
         method=job.facts["method"],
         train={"sentences": len(job.train), "entities": dict(sorted(job.train.counts.items()))},
+        exemplars=job.facts["data"].get("exemplars"),
         dev=None if job.dev is None else {"sentences": len(job.dev), "set_aside": not job.dev_given},
         batch=training.recipe.batch,
         steps=training.steps * job.recipe.epochs,
@@ -98,7 +100,7 @@ def _guesses(job: Job, lesson: Lesson) -> dict[str, dict[str, Any]] | None:
     spans = spans_by_sentence(predicted_spans(labels.cpu().numpy(), lesson.student.labels, starts, old), starts, old)
     counts: Counter[str] = Counter()
     examples: dict[str, list[str]] = {type_: [] for type_ in old}
-    for row, (sentence, found) in enumerate(zip(job.train, spans, strict=True), 1):
+    for row, (sentence, found) in enumerate(zip(job.train, spans, strict=False), 1):
         for span in found:
             counts[span.type] += 1
             if len(examples[span.type]) < SHOWN:

@@ -144,7 +144,7 @@ class Replay:
             found.append(f"DATA {_counted(then, now)}")
         elif now["dev_sha256"] != then["dev_sha256"]:
             found.append("the dev set differs")
-        return found
+        return [*found, *_exemplars(then.get("exemplars"), now.get("exemplars"))]
 
     def _changed(self, facts: Mapping[str, Any]) -> list[str]:
         """Name the settings that somebody gave another value."""
@@ -165,6 +165,14 @@ class Replay:
         return [
             f"{name} {now[name]} instead of {then[name]}" for name in then if name in now and now[name] != then[name]
         ]
+
+
+def _exemplars(then: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> list[str]:
+    """Say how the exemplars differ, if they do."""
+    if then is None or now is None:
+        missing = f"it had {then['sentences']} exemplars (--exemplars)" if then else "it had no --exemplars"
+        return [] if then == now else [missing]
+    return [] if then["sha256"] == now["sha256"] else ["the exemplars differ"]
 
 
 def _counted(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:

@@ -37,6 +37,7 @@ def learn(
     method: str = "rdp",
     set: dict[str, Any] = {},  # noqa: B006 (never changed)
     dev: str | None = None,
+    exemplars: str | None = None,
     recipe: str = "retainer",
     epochs: int | None = None,
     seed: int = 0,
@@ -62,6 +63,8 @@ def learn(
         rdp-no-ppl, rdp-no-pl (docs/methods.md)
     :param set: any field of the method or the recipe, such as --set.temperature 0.5 --set.lr 5e-5
     :param dev: annotated file to choose the epoch on (default: a tenth of DATA is set aside)
+    :param exemplars: annotated file with sentences of types the model knows, if some could be kept; they join DATA and
+        count where they are annotated
     :param recipe: retainer (AdamW) or paper (SGD, as published)
     :param epochs: most passes over DATA (default: the recipe's, 10); it stops early after 3 without a better dev score,
         --set.patience 0 makes all
@@ -86,10 +89,7 @@ def learn(
         from retainer.job import job_of
 
         require_free(out)
-        job = job_of(data, from_, types or None, fields, dev, chosen, seed, device)
-        if replay:
-            replay.check(job.facts, job.version.lineage.own_hash, tell)
-        _foretell(job, json)
+        _foretell(job_of(data, from_, types or None, fields, dev, chosen, seed, device, exemplars), replay, json)
         return
     began = time.perf_counter()
     version = learning.learn(
@@ -105,6 +105,7 @@ def learn(
         watch=Console(),
         keep_parent=keep_parent,
         replay=replay,
+        exemplars=exemplars,
     )
     _tell(version, out, time.perf_counter() - began, json, replay)
 
@@ -133,10 +134,12 @@ def _tell(version: Version, out: str, seconds: float, json: bool, replay: Replay
     say(f"\nTry it:   retainer predict {Path(out)} 'some text'")
 
 
-def _foretell(job: Job, json: bool) -> None:
+def _foretell(job: Job, replay: Replay | None, json: bool) -> None:
     """Say what a run would do."""
     from retainer.preview import preview
 
+    if replay:
+        replay.check(job.facts, job.version.lineage.own_hash, tell)
     seen = preview(job)
     if json:
         say_json(dataclasses.asdict(seen))
@@ -145,10 +148,11 @@ def _foretell(job: Job, json: bool) -> None:
     aside = "none: too little data to set some aside, so the last epoch is kept"
     if seen.dev is not None:
         aside = f"{seen.dev['sentences']} sentences{' set aside' if seen.dev['set_aside'] else ''}"
+    kept = f" and {seen.exemplars['sentences']} exemplars" if seen.exemplars else ""
     lines = [
         f"would learn   {', '.join((*seen.new, *(f'more of {type_}' for type_ in seen.again)))}",
         f"would keep    {', '.join(seen.old) or '(nothing else: the model knows no other type)'}",
-        f"from          {seen.train['sentences']} sentences: {counts}",
+        f"from          {seen.train['sentences']} sentences{kept}: {counts}",
         f"dev           {aside}",
         f"method        {seen.method}, at most {seen.steps} steps of {seen.batch} sentences",
         f"time          about {_duration(seen.seconds)} if it does not stop early, and the dev scores",

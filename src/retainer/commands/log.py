@@ -53,7 +53,8 @@ def _lines(one: dict[str, Any]) -> list[str]:
 
 def _data(data: dict[str, Any]) -> str:
     counts = ", ".join(f"{count} {type_}" for type_, count in data.get("entities", {}).items())
-    return f"{data.get('sentences', 0)} sentences ({counts})"
+    kept = f", {data['exemplars']['sentences']} exemplars" if "exemplars" in data else ""
+    return f"{data.get('sentences', 0)} sentences ({counts}){kept}"
 
 
 def _scores(scores: dict[str, Any]) -> list[str]:
