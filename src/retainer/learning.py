@@ -57,7 +57,7 @@ def learn(
     this one again. At the end both versions look at the dev set once, to say what was kept and gained and how scores
     become probabilities; who measures by other means says ``measured=False``. A ``replay`` refuses other data and
     another start than those of the run it repeats. ``exemplars`` are annotated sentences of old types, if some could be
-    kept: they join the data, and count where they are annotated.
+    kept: they join the data, and whether a word without annotation there is of a new type stays open.
     """
     folder = None if out is None else require_free(out)
     job = job_of(data, start, types, method, dev, recipe or Recipe(), seed, device, exemplars)

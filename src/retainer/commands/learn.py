@@ -63,8 +63,8 @@ def learn(
         rdp-no-ppl, rdp-no-pl (docs/methods.md)
     :param set: any field of the method or the recipe, such as --set.temperature 0.5 --set.lr 5e-5
     :param dev: annotated file to choose the epoch on (default: a tenth of DATA is set aside)
-    :param exemplars: annotated file with sentences of types the model knows, if some could be kept; they join DATA and
-        count where they are annotated
+    :param exemplars: annotated file with sentences of types the model knows, if some could be kept; they join DATA, and
+        whether words without annotation there are of a new type stays open
     :param recipe: retainer (AdamW) or paper (SGD, as published)
     :param epochs: most passes over DATA (default: the recipe's, 10); it stops early after 3 without a better dev score,
         --set.patience 0 makes all
@@ -78,7 +78,7 @@ def learn(
     :param anyway: where --config is the record of a version: learn also if data or parent are not those of the record
     :param json: print one JSON document
     :param config: read any of these from a YAML file; or the retainer.json of a version: do again what made it (DATA,
-        --dev and --out are given, --from is found if it lies beside; the command line wins)
+        --dev, --exemplars and --out are given, --from is found if it lies beside; the command line wins)
     """
     replay = _replay(config, anyway)
     chosen, fields = configure(recipe, method, {**set, **({"epochs": epochs} if epochs is not None else {})})
