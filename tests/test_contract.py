@@ -15,6 +15,7 @@ from retainer.predict import observe
 from retainer.quirks import NONE
 from retainer.recipe import Recipe
 from retainer.spans import Sentence, Span
+from retainer.truth import Truth
 from retainer.version import load
 
 NAMES = [name for name, one in METHODS.items() if not one.joint and one.quirks == NONE]
@@ -63,6 +64,20 @@ class TestEveryMethod:
         for descent in descend(lesson, 2):
             assert torch.isfinite(descent.log[: int(descent.step)]).all()
         assert all(torch.isfinite(tensor).all() for tensor in lesson.student.state_dict().values())
+
+    @pytest.mark.parametrize("odd", ODD)
+    def test_odd_slices_with_nothing_new(self, name, odd, first):
+        """More data for what the model knows: no new row, and every artist is annotated."""
+        data = [s.with_spans(Span(x.start, x.end, "artist") for x in s.spans) for s in ODD[odd]]
+        truth = Truth(("artist",))
+        corpus = Corpus(tuple(data), "test", "generated", "IOB2")
+        lesson = prepare(first.tagger, corpus, None, [], METHODS[name], ONCE, truth=truth)
+        for descent in descend(lesson, 2):
+            assert torch.isfinite(descent.log[: int(descent.step)]).all()
+        student = lesson.student
+        assert student.head.new is None and student.labels == first.tagger.labels and lesson.changed == 0
+        assert all(torch.isfinite(tensor).all() for tensor in student.state_dict().values())
+        assert (student.head.weight() != first.tagger.head.weight()).any(), "its rows learn"
 
     def test_before_the_first_step_nothing_has_changed(self, name, first, city):
         lesson = lesson_of(name, first, city)
