@@ -28,6 +28,9 @@ Packed = dict[str, list[list[Any]]]
 
 LATER = ("lr", "freeze_old_rows")
 """Fields of the recipe that mean nothing to a first task."""
+ADDED = {"repeat": 1}
+"""Fields of the recipe that came when cells had been measured, and the value that changes nothing: with it, a cell is
+what it was."""
 GOLD = "gold.spans.json.gz"
 """The entities of the test set, in the folder of a preset."""
 
@@ -53,7 +56,7 @@ class Cell:
     @property
     def configuration(self) -> dict[str, Any]:
         """Everything about it that has a default."""
-        return {"encoder": self.encoder, "recipe": asdict(self.recipe), "fields": asdict(self.method)}
+        return {"encoder": self.encoder, "recipe": _recipe(self.recipe), "fields": asdict(self.method)}
 
     @property
     def variant(self) -> str:
@@ -85,8 +88,12 @@ class Cell:
     def base_key(self, plan: Plan) -> str:
         """Return the hash of everything that determines the first version, which all methods share."""
         task = {"slice": list(plan.slices[0]), "types": list(plan.groups[0]), "files": plan.outline["files"]}
-        recipe = {name: value for name, value in asdict(self.recipe).items() if name not in LATER}
+        recipe = {name: value for name, value in _recipe(self.recipe).items() if name not in LATER}
         return digest({"recipe": recipe, "weights": weights_of(self.encoder), **task, "seed": self.seed})
+
+
+def _recipe(recipe: Recipe) -> dict[str, Any]:
+    return {name: value for name, value in asdict(recipe).items() if value != ADDED.get(name, ...)}
 
 
 def _unlike(found: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:

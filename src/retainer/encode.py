@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -44,6 +44,8 @@ class Encoded:
     pad: int
     behind: int
     """How many special pieces end a window."""
+    turns: np.ndarray[Any, np.dtype[np.int64]] | None = None
+    """The windows of an epoch, where some are shown more than once."""
 
     @property
     def word_count(self) -> int:
@@ -57,7 +59,15 @@ class Encoded:
 
     def steps(self, size: int) -> int:
         """Count the batches of an epoch."""
-        return -(-len(self.lengths) // size)
+        return -(-len(self._epoch) // size)
+
+    @property
+    def _epoch(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        return np.arange(len(self.lengths)) if self.turns is None else self.turns
+
+    def repeated(self, times: np.ndarray[Any, np.dtype[np.int64]]) -> Encoded:
+        """Return the same sentences, of which an epoch shows each as often as it says; a look sees each once."""
+        return replace(self, turns=np.repeat(np.arange(len(self.lengths)), times[self.window_sentences]))
 
     def batch(self, windows: Tensor, length: int) -> Batch:
         """Gather windows into a padded batch, on the device and without asking it anything."""
@@ -89,7 +99,7 @@ class Encoded:
         as long as its longest window, or with ``few_shapes`` as one of BUCKETS: for steps that are recorded by shape.
         """
         rng = np.random.default_rng(seed)
-        order = rng.permutation(len(self.lengths))
+        order = rng.permutation(self._epoch)
         padded = bucket(self.lengths[order])
         batches: list[tuple[np.ndarray[Any, Any], int]] = []
         waiting = order[:0]
@@ -106,7 +116,7 @@ class Encoded:
 
     def in_order(self, size: int, seed: int | None = None) -> list[tuple[Tensor, int]]:
         """Return batches as most code makes them: in file order or shuffled, padded to whatever is longest."""
-        order = np.arange(len(self.lengths))
+        order = self._epoch.copy()
         if seed is not None:
             np.random.default_rng(seed).shuffle(order)
         parts = [order[at : at + size] for at in range(0, len(order), size)]

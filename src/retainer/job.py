@@ -15,6 +15,7 @@ from retainer.lesson import Seeds, hold_out, set_aside
 from retainer.methods import METHODS, Method
 from retainer.methods import method as find_method
 from retainer.onnx import Exported
+from retainer.rare import uneven
 from retainer.recipe import Recipe
 from retainer.runtime import pick_device
 from retainer.tasks import hide, require_types
@@ -49,9 +50,11 @@ class Job:
     def notes(self) -> list[str]:
         """What is worth knowing about the data before anything is learned."""
         some = [type_ for type_ in self.train.types if type_ not in self.taught]
+        rare = uneven(self.train.sentences, self.taught) if self.recipe.repeat == 1 else ""
+        told = [f"{rare}; --set.repeat 5 shows the rarer ones up to five times an epoch"] if rare else []
         if not some:
-            return []
-        return [
+            return told
+        return told + [
             f"{self.corpus.source} also has entities of {', '.join(some)}, which the model knows: they are gold where "
             f"they stand, and elsewhere the model goes by what it knew; if all of them are annotated, say so (--types "
             f"{','.join((*self.taught, *some))})"

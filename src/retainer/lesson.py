@@ -20,6 +20,7 @@ from retainer.metrics import Scores, Spans, gold_spans
 from retainer.model import Tagger
 from retainer.outputs import Outputs
 from retainer.predict import judged, observe, tag
+from retainer.rare import times
 from retainer.recipe import Recipe
 from retainer.spans import Labels, Sentence
 from retainer.truth import IMPOSSIBLE, Truth, ruled_out
@@ -138,7 +139,9 @@ def prepare(
     return Lesson(
         student=teacher.grown(labels, head),
         method=used,
-        slice=encoded,
+        slice=encoded
+        if recipe.repeat == 1
+        else encoded.repeated(times(sentences, (*new, *truth.again), recipe.repeat)),
         tokens=tokens,
         teacher=_kept(heard, used),
         memory=memory,

@@ -55,6 +55,8 @@ class Recipe:
     """Stop after this many epochs without a better dev score; 0 is never."""
     holdout: float = 0.1
     """Share of the data set aside to select on when no dev set is given; 0 keeps the last epoch."""
+    repeat: int = 1
+    """Show the sentences of a type that is rarer than another up to this many times an epoch; 1 is as they come."""
     window: int = 0
     """Cut texts into windows of this many pieces; 0 is the encoder's own limit."""
     precision: Literal["auto", "full"] = "auto"
@@ -64,7 +66,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         """Refuse numbers with which nothing can be learned."""
-        for field in ("epochs", "batch", "base_lr", "lr", "head_factor"):
+        for field in ("epochs", "batch", "base_lr", "lr", "head_factor", "repeat"):
             if not getattr(self, field) > 0:
                 raise InputError(f"{field} must be above 0, not {getattr(self, field)}")
         for field in ("warmup", "holdout"):

@@ -51,6 +51,7 @@ def after_formats(place):
 
 def after_versions(place):
     assert "learned city; knows artist, city" in place.said and "models/v1-again is as it was saved" in place.said
+    assert "the same weights, bit for bit" in place.said
     models = place.folder / "models"
     assert (models / "v2-kept/parent/kept.json").is_file() and not (models / "v2/parent").exists()
     assert set(_record(models / "v2")["scores"]["before"]) == {"artist"}
