@@ -8,14 +8,11 @@ from collections.abc import Iterator
 from itertools import islice
 
 from retainer.commands.output import say
-from retainer.errors import InputError, unknown
+from retainer.errors import InputError
+from retainer.thresholds import above, require_thresholds
 
 CHUNK = 256
 """Lines predicted at once, so that a file of any length takes constant memory."""
-
-
-ALL = "all"
-"""What stands for the types that have no threshold of their own."""
 
 
 def predict(
@@ -44,24 +41,14 @@ def predict(
     from retainer.version import load
 
     version = load(model, device=device, need_head=True)
-    _require_thresholds(threshold, version.types)
+    require_thresholds(threshold, version.types)
     if calibrated and not version.lineage.calibration:
         raise InputError(f"{model} was never calibrated: it was not learned by retainer, or without a dev set")
-    least = threshold.get(ALL, 0.0)
     chunk = [] if first is None else [first, *islice(lines, CHUNK - 1)]
     while chunk:
         for line, entities in zip(chunk, version.predict(chunk, calibrated=calibrated), strict=True):
-            kept = [one for one in entities if one["score"] >= threshold.get(one["entity_group"], least)]
-            say(json.dumps({"text": line, "entities": kept}, ensure_ascii=False))
+            say(json.dumps({"text": line, "entities": above(entities, threshold)}, ensure_ascii=False))
         chunk = list(islice(lines, CHUNK))
-
-
-def _require_thresholds(threshold: dict[str, float], types: tuple[str, ...]) -> None:
-    for type_, least in threshold.items():
-        if type_ not in (*types, ALL):
-            raise unknown("type", type_, (*types, ALL))
-        if not 0 <= least <= 1:
-            raise InputError(f"a threshold is a score from 0 to 1, not {least} ({type_})")
 
 
 def _lines(path: str) -> Iterator[str]:
