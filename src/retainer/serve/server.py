@@ -125,6 +125,7 @@ async def _served(server: Server, roster: Roster, taken: socket.socket, watch: f
     tasks: set[asyncio.Task[object]] = set()
 
     def reload() -> None:
+        """Look for new versions, and hold on to the task that does."""
         task: asyncio.Task[object] = loop.create_task(roster.reload())
         tasks.add(task)
         task.add_done_callback(tasks.discard)
