@@ -98,6 +98,7 @@ def configured(app: ASGIApp, crowd: ASGIApp, settings: Settings) -> uvicorn.Conf
         loop="asyncio",
         lifespan="off",
         log_config=None,
+        log_level="error",
         access_log=False,
         server_header=False,
         proxy_headers=False,
