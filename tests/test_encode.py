@@ -133,9 +133,21 @@ def test_order_is_fixed_by_the_seed(any_encoder):
 
 def test_looking_passes_have_every_window_once(any_encoder):
     encoded = any_encoder(generate(60, seed=4).sentences)
-    batches = encoded.longest_first(64)
+    batches = encoded.longest_first(64, 16)
     assert sorted(int(w) for part, _ in batches for w in part) == list(range(len(encoded.lengths)))
     assert all(len(part) * length <= 64 or len(part) == 1 for part, length in batches)
+
+
+def test_a_batch_for_looking_ends_where_padding_would_cost_more_than_another(any_encoder):
+    mixed = any_encoder([*generate(20, seed=4).sentences, Sentence(("play",) * 40)])
+    cost = {}
+    for another in (0, 48, 10**9):
+        batches = mixed.longest_first(4096, another)
+        assert sorted(int(w) for part, _ in batches for w in part) == list(range(len(mixed.lengths)))
+        cost[another] = len(batches), sum(len(part) * length for part, length in batches)
+    assert cost[10**9][0] == 1 < cost[48][0] <= cost[0][0], "one batch where padding is free"
+    assert cost[48][1] + 48 * cost[48][0] < cost[10**9][1] + 48
+    assert cost[0][1] <= cost[48][1]
 
 
 def test_buckets_round_up():

@@ -18,6 +18,7 @@ VERBS = {
     "predict": "find the entities of texts",
     "evaluate": "score a model on annotated data",
     "compare": "say what a new version kept, gained and lost; a gate for CI",
+    "serve": "answer questions over HTTP, with one version or several",
     "bench": "measure methods side by side over the tasks of a benchmark",
     "report": "say which method of a bench to use, and whether that is real; or how far to trust a version's scores",
     "log": "tell the history of a version: what it learned when, how, from what, and how well",

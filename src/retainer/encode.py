@@ -122,13 +122,18 @@ class Encoded:
         parts = [order[at : at + size] for at in range(0, len(order), size)]
         return self._on_device([(part, int(self.lengths[part].max())) for part in parts])
 
-    def longest_first(self, budget: int) -> list[tuple[Tensor, int]]:
-        """Return all windows once, longest first, at most ``budget`` pieces a batch: for passes that only look."""
+    def longest_first(self, budget: int, another: int) -> list[tuple[Tensor, int]]:
+        """Return all windows once, longest first, at most ``budget`` pieces a batch: for passes that only look.
+
+        A batch ends early where that saves more padding than ``another`` pass costs, in pieces.
+        """
         order = np.argsort(-self.lengths, kind="stable")
         batches, at = [], 0
         while at < len(order):
             longest = int(self.lengths[order[at]])
-            count = max(1, budget // longest)
+            lengths = self.lengths[order[at : at + max(1, budget // longest)]]
+            saved = (longest - lengths) * np.arange(len(lengths), 0, -1)
+            count = int(saved.argmax()) if saved.max() > another else len(lengths)
             batches.append((order[at : at + count], longest))
             at += count
         return self._on_device(batches)

@@ -18,6 +18,8 @@ from retainer.spans import Sentence, Span
 
 BUDGET = {"cpu": 1024, "cuda": 65536}
 """Pieces per batch when nothing is learned: a batch that fits the cache of a CPU, one that fills a GPU."""
+ANOTHER = {"cpu": 48, "cuda": 1_000_000}
+"""How many pieces of padding cost as much as one more batch. On a GPU nobody has measured it, and batches are full."""
 
 
 @torch.no_grad()
@@ -31,9 +33,9 @@ def observe(tagger: Tagger, encoded: Encoded, *, hidden: bool = False) -> Output
     size = encoded.word_count
     logits = torch.empty(size + 1, len(tagger.labels.names), device=encoded.device)
     vectors = logits.new_empty(size + 1, tagger.width) if hidden else logits.new_empty(0)
-    budget = BUDGET.get(encoded.device.type, BUDGET["cpu"])
+    budget, another = (table.get(encoded.device.type, table["cpu"]) for table in (BUDGET, ANOTHER))
     quirk = tagger.quirks.batch
-    for windows, length in encoded.in_order(quirk) if quirk else encoded.longest_first(budget):
+    for windows, length in encoded.in_order(quirk) if quirk else encoded.longest_first(budget, another):
         batch = encoded.batch(windows, length)
         rows = batch.words.flatten() % (size + 1)  # positions that are no first piece land in the spare last row
         seen = tagger.outputs(batch)

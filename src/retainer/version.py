@@ -94,9 +94,10 @@ class Version:
         sentences = [Sentence.from_text(_whole(text)) for text in texts]
         chunks = (sentences[at : at + CHUNK] for at in range(0, len(sentences), CHUNK))
         found = [one for chunk in chunks for one in entities(self.tagger, chunk)]
-        return [self._calibrated(one) for one in found] if calibrated else found
+        return [self.calibrated(one) for one in found] if calibrated else found
 
-    def _calibrated(self, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def calibrated(self, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the entities of a text with scores that say how probably each is right."""
         raw = np.array([entity["score"] for entity in found])
         scores = apply(read_curves(self.lineage.calibration), raw, (entity["entity_group"] for entity in found))
         return [{**entity, "score": score} for entity, score in zip(found, scores.tolist(), strict=True)]

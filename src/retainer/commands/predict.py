@@ -8,16 +8,14 @@ from itertools import chain
 
 from retainer.commands.output import say
 from retainer.corpora.arriving import STDIN, arriving, in_chunks
-from retainer.errors import InputError, unknown
+from retainer.errors import InputError
+from retainer.thresholds import above, require_thresholds
 
 CHUNK = 256
 """Texts predicted at once at most, so that a file of any length takes constant memory."""
 
 CHARACTERS = 1 << 17
 """Characters predicted at once, if no single text has more: so do long documents."""
-
-ALL = "all"
-"""What stands for the types that have no threshold of their own."""
 
 
 def predict(
@@ -49,14 +47,12 @@ def predict(
     from retainer.version import load
 
     version = load(model, device=device, need_head=True)
-    _require_thresholds(threshold, version.types)
+    require_thresholds(threshold, version.types)
     if calibrated and not version.lineage.calibration:
         raise InputError(f"{model} was never calibrated: it was not learned by retainer, or without a dev set")
-    least = threshold.get(ALL, 0.0)
     for chunk in chain([] if first is None else [first], chunks):
         for line, entities in zip(chunk, version.predict(chunk, calibrated=calibrated), strict=True):
-            kept = [one for one in entities if one["score"] >= threshold.get(one["entity_group"], least)]
-            say(json.dumps({"text": line, "entities": kept}, ensure_ascii=False))
+            say(json.dumps({"text": line, "entities": above(entities, threshold)}, ensure_ascii=False))
 
 
 def _chunks(text: str | None, input: str | None) -> Iterator[list[str]]:
@@ -64,11 +60,3 @@ def _chunks(text: str | None, input: str | None) -> Iterator[list[str]]:
     if text is not None and text != STDIN:
         return iter([[text]])
     return in_chunks(arriving(STDIN if input is None else input), CHUNK, CHARACTERS)
-
-
-def _require_thresholds(threshold: dict[str, float], types: tuple[str, ...]) -> None:
-    for type_, least in threshold.items():
-        if type_ not in (*types, ALL):
-            raise unknown("type", type_, (*types, ALL))
-        if not 0 <= least <= 1:
-            raise InputError(f"a threshold is a score from 0 to 1, not {least} ({type_})")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -112,6 +112,13 @@ def compare(
     return ledger.difference()
 
 
+def compare_found(types: Types, cases: Sequence[Case]) -> Difference:
+    """Sum up what became of the entities of texts which both versions have already seen: a server runs them its way."""
+    ledger = _Ledger(types)
+    ledger.note(cases)
+    return ledger.difference()
+
+
 def _given(data: Data) -> Corpus | Texts:
     if isinstance(data, Corpus | Texts):
         return data
@@ -153,19 +160,24 @@ class _Ledger:
 
     def add(self, chunk: list[Numbered], old: list[tuple[Span, ...]], new: list[tuple[Span, ...]]) -> None:
         """Write down one part."""
-        self.texts += len(chunk)
-        found = []
+        cases = []
         for (number, sentence), before, after in zip(chunk, old, new, strict=True):
             made = changes(_characters(sentence, before), _characters(sentence, after))
-            found.append(made)
-            if made:
-                gold = [span for span in sentence.character_spans() if span.type in self.scored]
-                self.cases.add(Case(number, sentence.located()[0], made, tuple(gold)))
-        self.tally.add(found)
+            gold = [span for span in sentence.character_spans() if made and span.type in self.scored]
+            cases.append(Case(number, sentence.located()[0], made, tuple(gold)))
+        self.note(cases)
         if self.scored:
             gold_spans = [sentence.spans for _, sentence in chunk]
             for table, spans in zip(self.tables, (old, new), strict=True):
                 table.append(counts(gold_spans, spans, self.scored))
+
+    def note(self, cases: Sequence[Case]) -> None:
+        """Write down what became of the entities of some texts."""
+        self.texts += len(cases)
+        for case in cases:
+            if case.changes:
+                self.cases.add(case)
+        self.tally.add([case.changes for case in cases])
 
     def difference(self) -> Difference:
         """Draw the sum."""
