@@ -6,13 +6,25 @@
  */
 export function chainsOf(versions) {
   const old = new Set(versions.flatMap((one) => one.lineage.slice(1).map((step) => step.hash)));
-  const tips = versions.filter((one, at) => !old.has(one.hash) && versions.findIndex((other) => other.hash === one.hash) === at);
+  const tips = versions.filter(
+    (one, at) => !old.has(one.hash) && versions.findIndex((other) => other.hash === one.hash) === at,
+  );
   return tips.map((tip) => ({ name: tip.name, steps: tip.lineage.length ? [...tip.lineage].reverse() : [bare(tip)] }));
 }
 
 /** A checkpoint of somebody else has no record; it is a chain of one. */
 function bare(version) {
-  return { number: 1, hash: version.hash, served_as: version.name, what: "no record: a checkpoint of somebody else", gained: [], types: version.types, scores: {}, data: {}, change: {} };
+  return {
+    number: 1,
+    hash: version.hash,
+    served_as: version.name,
+    what: "no record: a checkpoint of somebody else",
+    gained: [],
+    types: version.types,
+    scores: {},
+    data: {},
+    change: {},
+  };
 }
 
 /**
@@ -28,7 +40,8 @@ export function linesOf(steps) {
       const next = new Map();
       for (const [type, line] of open) {
         const became = Object.hasOwn(step.change.became, type) ? step.change.became[type] : [type];
-        if (became.length === 1 && (step.change.verb === "rename" || became[0] === type)) next.set(became[0], { ...line, type: became[0] });
+        if (became.length === 1 && (step.change.verb === "rename" || became[0] === type))
+          next.set(became[0], { ...line, type: became[0] });
         else ended.push(line);
       }
       open = next;

@@ -10,7 +10,8 @@ export const KINDS = ["kept", "moved", "relabelled", "lost", "gained"];
 
 /** Say what became of an entity, on one side. */
 export function fate(change, side) {
-  if (change.kind === "relabelled") return side === "old" ? `now ${spelled(change.new.entity_group)}` : `was ${spelled(change.old.entity_group)}`;
+  if (change.kind === "relabelled")
+    return side === "old" ? `now ${spelled(change.new.entity_group)}` : `was ${spelled(change.old.entity_group)}`;
   return change.kind === "kept" ? "" : change.kind;
 }
 
@@ -26,7 +27,8 @@ export class Compare {
     const { versions } = roster;
     roster.offer(this.old, versions[0].name);
     roster.offer(this.new, versions.at(-1).name);
-    for (const select of [this.old, this.new]) select.addEventListener("change", () => this.texts.length && this.run(this.texts));
+    for (const select of [this.old, this.new])
+      select.addEventListener("change", () => this.texts.length && this.run(this.texts));
     part("compare-only").addEventListener("change", () => this.texts.length && this.draw());
     part("compare-next").addEventListener("click", () => this.jump(1));
     part("compare-previous").addEventListener("click", () => this.jump(-1));
@@ -41,10 +43,19 @@ export class Compare {
   async run(texts) {
     this.texts = texts;
     await this.notices.during("Comparing …", async (current) => {
-      if (this.old.value === this.new.value) throw new Trouble("A version compared with itself is the same: choose two different ones. With one version on duty, start the server with two: retainer serve OLD NEW.");
+      if (this.old.value === this.new.value)
+        throw new Trouble(
+          "A version compared with itself is the same: choose two different ones. " +
+            "With one version on duty, start the server with two: retainer serve OLD NEW.",
+        );
       const told = (done, all) => current() && done && this.notices.tell(`Comparing: ${done} of ${all} texts …`);
       const question = { old: this.old.value, new: this.new.value };
-      const answers = await postAll("v1/compare", question, texts.map((one) => one.plain), told);
+      const answers = await postAll(
+        "v1/compare",
+        question,
+        texts.map((one) => one.plain),
+        told,
+      );
       if (!current()) return;
       this.results = answers.flatMap((one) => one.results.map((result) => result.changes));
       this.types = answers[0].types;
@@ -55,15 +66,27 @@ export class Compare {
   draw() {
     const counts = new Map(KINDS.map((kind) => [kind, 0]));
     for (const one of this.results.flat()) counts.set(one.kind, counts.get(one.kind) + 1);
-    part("compare-counts").replaceChildren(...[...counts].map(([kind, count]) => node("li", { class: kind }, node("b", {}, String(count)), ` ${kind}`)));
+    part("compare-counts").replaceChildren(
+      ...[...counts].map(([kind, count]) => node("li", { class: kind }, node("b", {}, String(count)), ` ${kind}`)),
+    );
     part("compare-types").replaceChildren(...this.sayTypes());
     let id = 0;
-    const all = this.texts.map((text, at) => ({ text, at, changes: this.results[at].map((one) => ({ ...one, id: one.kind === "kept" ? undefined : id++ })) }));
-    const items = part("compare-only").checked ? all.filter((one) => one.changes.some((change) => change.id !== undefined)) : all;
-    this.differences = items.flatMap((one, index) => one.changes.filter((change) => change.id !== undefined).map((change) => ({ change, index })));
+    const all = this.texts.map((text, at) => ({
+      text,
+      at,
+      changes: this.results[at].map((one) => ({ ...one, id: one.kind === "kept" ? undefined : id++ })),
+    }));
+    const items = part("compare-only").checked
+      ? all.filter((one) => one.changes.some((change) => change.id !== undefined))
+      : all;
+    this.differences = items.flatMap((one, index) =>
+      one.changes.filter((change) => change.id !== undefined).map((change) => ({ change, index })),
+    );
     this.at = -1;
     for (const step of ["next", "previous"]) part(`compare-${step}`).disabled = !this.differences.length;
-    const said = this.differences.length ? `${amount(this.differences.length, "difference")} in ${amount(this.texts.length, "text")}.` : `No difference in ${amount(this.texts.length, "text")}.`;
+    const said = this.differences.length
+      ? `${amount(this.differences.length, "difference")} in ${amount(this.texts.length, "text")}.`
+      : `No difference in ${amount(this.texts.length, "text")}.`;
     this.notices.tell(said);
     this.pages.show(items);
     part("compare-answer").hidden = false;
@@ -101,18 +124,26 @@ export class Compare {
 
   card({ text, at, changes }) {
     const side = (which, select) => {
-      const marks = changes.filter((one) => one[which]).map((one) => ({
-        start: one[which].start,
-        end: one[which].end,
-        type: one[which].entity_group,
-        kind: one.kind,
-        note: fate(one, which),
-        tip: scored(one[which].score, false),
-        id: one.id,
-      }));
-      return node("div", { class: "side" }, node("h4", {}, `${which}: `, name(select.value)), drawText(text, marks, this.roster));
+      const marks = changes
+        .filter((one) => one[which])
+        .map((one) => ({
+          start: one[which].start,
+          end: one[which].end,
+          type: one[which].entity_group,
+          kind: one.kind,
+          note: fate(one, which),
+          tip: scored(one[which].score, false),
+          id: one.id,
+        }));
+      return node(
+        "div",
+        { class: "side" },
+        node("h4", {}, `${which}: `, name(select.value)),
+        drawText(text, marks, this.roster),
+      );
     };
-    const kinds = [...new Set(changes.filter((one) => one.kind !== "kept").map((one) => one.kind))].join(", ") || "no difference";
+    const kinds =
+      [...new Set(changes.filter((one) => one.kind !== "kept").map((one) => one.kind))].join(", ") || "no difference";
     return node(
       "article",
       { class: "card" },

@@ -1,4 +1,4 @@
-/** The curves: F1 of every type over the versions of a chain. Colour, dash and marker tell types apart, and their names. */
+/** The curves: F1 of every type over the versions of a chain. Colour, dash, marker and name tell types apart. */
 
 import { drawn, spelled } from "./nodes.js";
 
@@ -19,23 +19,49 @@ export function drawCurves(lines, names, current, roster) {
     drawn("line", { class: f1 ? "grid" : "grid base", x1: EDGE.left, x2: WIDTH - EDGE.right, y1: y(f1), y2: y(f1) }),
     drawn("text", { class: "tick", x: EDGE.left - 8, y: y(f1) + 4, "text-anchor": "end" }, String(f1)),
   ]);
-  const ticks = names.map((name, at) => drawn("text", { class: at === current ? "tick here" : "tick", x: x(at), y: HEIGHT - 12, "text-anchor": "middle" }, short(name, names.length)));
+  const ticks = names.map((name, at) =>
+    drawn(
+      "text",
+      { class: at === current ? "tick here" : "tick", x: x(at), y: HEIGHT - 12, "text-anchor": "middle" },
+      short(name, names.length),
+    ),
+  );
   const here = drawn("line", { class: "now", x1: x(current), x2: x(current), y1: EDGE.top, y2: HEIGHT - EDGE.bottom });
   const label = `F1 per type over ${names.length} versions: ${lines.map((line) => said(line, names)).join("; ")}`;
   const places = apart(lines.map((line) => y(line.points.at(-1)[1])));
   const curves = lines.flatMap((line, at) => curve(line, places[at], x, y, roster.look(line.type)));
-  return drawn("svg", { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label }, grid, here, ticks, curves);
+  return drawn(
+    "svg",
+    { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label },
+    grid,
+    here,
+    ticks,
+    curves,
+  );
 }
 
 function curve(line, place, x, y, look) {
   const [last, f1] = line.points.at(-1);
-  const path = line.points.map(([at, value], index) => `${index ? "L" : "M"}${x(at).toFixed(1)} ${y(value).toFixed(1)}`).join("");
+  const path = line.points
+    .map(([at, value], index) => `${index ? "L" : "M"}${x(at).toFixed(1)} ${y(value).toFixed(1)}`)
+    .join("");
   const edge = WIDTH - EDGE.right;
   return [
     drawn("path", { class: `line c${look.hue}`, d: path, "stroke-dasharray": look.dash || null }),
     drawn("path", { class: `leader c${look.hue}`, d: `M${x(last) + 6} ${y(f1)}L${edge + 14} ${place}` }),
-    ...line.points.map(([at, value]) => drawn("path", { class: `dot c${look.hue}`, d: look.marker, transform: `translate(${x(at).toFixed(1)} ${y(value).toFixed(1)})` })),
-    drawn("text", { class: `name c${look.hue}`, x: edge + 18, y: place + 4 }, short(line.type, 1), drawn("tspan", { class: "value", dx: 5 }, f1.toFixed(1))),
+    ...line.points.map(([at, value]) =>
+      drawn("path", {
+        class: `dot c${look.hue}`,
+        d: look.marker,
+        transform: `translate(${x(at).toFixed(1)} ${y(value).toFixed(1)})`,
+      }),
+    ),
+    drawn(
+      "text",
+      { class: `name c${look.hue}`, x: edge + 18, y: place + 4 },
+      short(line.type, 1),
+      drawn("tspan", { class: "value", dx: 5 }, f1.toFixed(1)),
+    ),
   ];
 }
 
@@ -62,5 +88,6 @@ function short(text, sharing) {
 }
 
 function said(line, names) {
-  return `${spelled(line.type)} ${line.points.map(([at, f1]) => `${f1.toFixed(1)} in ${spelled(names[at])}`).join(", ")}`;
+  const points = line.points.map(([at, f1]) => `${f1.toFixed(1)} in ${spelled(names[at])}`);
+  return `${spelled(line.type)} ${points.join(", ")}`;
 }

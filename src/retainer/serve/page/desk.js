@@ -17,7 +17,8 @@ export function drawDesk(queue, roster, go) {
   part("review-facts").replaceChildren(...facts(queue));
   part("review-list").replaceChildren(...around(queue, roster, go));
   part("review-other").hidden = !item.other;
-  for (const one of part("review-types").querySelectorAll("button")) one.setAttribute("aria-pressed", String(one.dataset.type === item.type));
+  for (const one of part("review-types").querySelectorAll("button"))
+    one.setAttribute("aria-pressed", String(one.dataset.type === item.type));
   const current = part("review-text").querySelector(".current");
   const box = part("review-text");
   box.scrollTop += current.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 3;
@@ -45,7 +46,12 @@ function note(item) {
 function facts(queue) {
   const { item } = queue;
   const reason = item.reason ? node("span", { class: "reason" }, item.reason) : null;
-  return [`${queue.at + 1} of ${queue.items.length}, text ${item.text + 1}: `, name(item.type), `, score ${item.score.toFixed(2)}. `, reason];
+  return [
+    `${queue.at + 1} of ${queue.items.length}, text ${item.text + 1}: `,
+    name(item.type),
+    `, score ${item.score.toFixed(2)}. `,
+    reason,
+  ];
 }
 
 function around(queue, roster, go) {
@@ -54,7 +60,11 @@ function around(queue, roster, go) {
     const at = from + index;
     const words = spelled(queue.texts[one.text].slice(one.start, Math.min(one.end, one.start + 60)));
     const chip = node("span", { class: `chip c${roster.look(one.type).hue}` }, name(one.type));
-    const label = [node("bdi", { class: "what" }, words), chip, node("span", { class: "muted" }, `${one.score.toFixed(2)} ${SAID[Queue.state(one)]}`)];
+    const label = [
+      node("bdi", { class: "what" }, words),
+      chip,
+      node("span", { class: "muted" }, `${one.score.toFixed(2)} ${SAID[Queue.state(one)]}`),
+    ];
     const made = button("", () => go(at), { "aria-current": at === queue.at ? "true" : null });
     made.append(...label);
     return node("li", {}, made);

@@ -3,8 +3,8 @@
 import { name, node } from "./nodes.js";
 
 /**
- * A mark is {start, end, type, kind, note, tip}: places in code points, `note` is written beside the type, `tip` is shown
- * on hover and focus. Marks must not overlap. A text that is `still` leaves the arrow keys to others.
+ * A mark is {start, end, type, kind, note, tip}: places in code points, `note` is written beside the type, `tip` is
+ * shown on hover and focus. Marks must not overlap. A text that is `still` leaves the arrow keys to others.
  * @param {import("./codepoints.js").Text} text
  */
 export function drawText(text, marks, roster, still = false) {
@@ -23,11 +23,22 @@ export function drawText(text, marks, roster, still = false) {
 /** Draw one entity. */
 export function drawEntity(words, mark, roster) {
   const tip = mark.tip ? node("span", { class: "tip" }, mark.tip) : null;
-  const chip = node("span", { class: "chip" }, name(mark.type), mark.note ? ` ${mark.note}` : "", tip);
+  const chip = node(
+    "span",
+    { class: mark.type.length > 24 ? "chip long" : "chip" },
+    name(mark.type),
+    mark.note ? ` ${mark.note}` : "",
+    tip,
+  );
   const label = [words, mark.type, mark.note, mark.tip].filter(Boolean).join(", ");
   const made = node(
     "span",
-    { class: `entity c${roster.look(mark.type).hue} ${mark.kind ?? ""}`.trim(), tabindex: -1, role: "group", "aria-label": label },
+    {
+      class: `entity c${roster.look(mark.type).hue} ${mark.kind ?? ""}`.trim(),
+      tabindex: -1,
+      role: "group",
+      "aria-label": label,
+    },
     node("span", { class: "words" }, words),
     chip,
   );

@@ -40,8 +40,14 @@ export class Find {
     const version = this.version.value;
     const calibrated = this.calibrated.checked;
     await this.notices.during("Asking the server …", async (current) => {
-      const told = (done, all) => current() && done && this.notices.tell(`Asking the server: ${done} of ${all} texts …`);
-      const answers = await postAll("v1/predict", { version, calibrated }, texts.map((one) => one.plain), told);
+      const told = (done, all) =>
+        current() && done && this.notices.tell(`Asking the server: ${done} of ${all} texts …`);
+      const answers = await postAll(
+        "v1/predict",
+        { version, calibrated },
+        texts.map((one) => one.plain),
+        told,
+      );
       if (!current()) return;
       this.found = answers.flatMap((one) => one.results.map((result) => result.entities));
       this.shownAs = calibrated;
@@ -62,7 +68,13 @@ export class Find {
         else this.hidden.add(type);
         this.draw();
       });
-      return node("label", { class: `type c${this.roster.look(type).hue}` }, box, node("span", { class: "chip" }, name(type)), ` ${count}`);
+      return node(
+        "label",
+        { class: `type c${this.roster.look(type).hue}` },
+        box,
+        node("span", { class: "chip" }, name(type)),
+        ` ${count}`,
+      );
     });
     part("find-types").replaceChildren(node("legend", {}, "Types"), ...boxes);
     part("find-types").hidden = false;
@@ -73,7 +85,11 @@ export class Find {
     part("find-least").textContent = least.toFixed(2);
     if (!this.texts.length) return;
     const wanted = (one) => one.score >= least && !this.hidden.has(one.entity_group);
-    const items = this.texts.map((text, at) => ({ text, at, marks: this.found[at].filter(wanted).map((one) => this.mark(one)) }));
+    const items = this.texts.map((text, at) => ({
+      text,
+      at,
+      marks: this.found[at].filter(wanted).map((one) => this.mark(one)),
+    }));
     const count = items.reduce((sum, one) => sum + one.marks.length, 0);
     const hidden = this.found.flat().length - count;
     const more = hidden ? `, ${hidden} hidden by threshold or type` : "";

@@ -45,7 +45,8 @@ function look(asked = true) {
   const view = views[seen()];
   try {
     const texts = source.texts();
-    const same = !asked && view.texts?.length === texts.length && view.texts.every((one, at) => one.plain === texts[at].plain);
+    const same =
+      !asked && view.texts?.length === texts.length && view.texts.every((one, at) => one.plain === texts[at].plain);
     if (!same) view.run(texts);
   } catch (error) {
     if (asked) view.notices.complain(error);
@@ -54,7 +55,14 @@ function look(asked = true) {
 
 /** Pass a key on to the view, unless somebody is writing, or the key already meant something. */
 function pressed(event) {
-  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  if (
+    event.defaultPrevented ||
+    event.ctrlKey ||
+    event.metaKey ||
+    event.altKey ||
+    document.querySelector("dialog[open]")
+  )
+    return;
   const arrow = event.key.startsWith("Arrow");
   const place = event.target instanceof Element ? event.target : document.body;
   if (place.closest(FIELDS) || (arrow && place.closest(".entity, .scroll, nav"))) return;

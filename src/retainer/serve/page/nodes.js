@@ -40,8 +40,8 @@ export function button(label, act, attributes = {}) {
 }
 
 /**
- * Make a name fit to stand among our own words. It is kept apart from the direction of what is around it, and characters
- * that are not seen but turn text around are spelled out: "exe.fdp" must not look like "pdf.exe".
+ * Make a name fit to stand among our own words. It is kept apart from the direction of what is around it, and
+ * characters that are not seen but turn text around are spelled out: "exe.fdp" must not look like "pdf.exe".
  */
 export function name(text) {
   return node("bdi", {}, spelled(text));
@@ -49,7 +49,10 @@ export function name(text) {
 
 /** Spell out what cannot be seen. */
 export function spelled(text) {
-  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (one) => `⟨U+${one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+  return text.replace(
+    /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
+    (one) => `⟨U+${one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`,
+  );
 }
 
 /** Say a number of things. */

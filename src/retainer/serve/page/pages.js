@@ -30,7 +30,14 @@ export class Pages {
     this.shown += next.length;
     this.place.append(...made);
     const left = this.items.length - this.shown;
-    if (left > 0) this.place.append(node("p", { class: "more" }, button(`Show ${Math.min(left, STEP)} more of ${left}`, () => this.more())));
+    if (left > 0)
+      this.place.append(
+        node(
+          "p",
+          { class: "more" },
+          button(`Show ${Math.min(left, STEP)} more of ${left}`, () => this.more()),
+        ),
+      );
   }
 
   /** Make sure the item with this index is on the page. */

@@ -4,22 +4,31 @@ import { postAll } from "./server.js";
 import { spelled } from "./nodes.js";
 
 /**
- * An item is one proposal: {text, start, end, type, score, reason, other, state, was}. `text` is the number of its text,
- * `other` the reading of the other version where that has one, `was` what was proposed before anybody corrected it.
+ * An item is one proposal: {text, start, end, type, score, reason, other, state, was}. `text` is the number of its
+ * text, `other` the reading of the other version where that has one, `was` the proposal before anybody corrected it.
  */
 function item(text, entity, reason = "", other = null) {
   const place = { start: entity.start, end: entity.end, type: entity.entity_group };
-  return { text, ...place, score: entity.score, reason, other: other && { start: other.start, end: other.end, type: other.entity_group }, state: "open", was: place };
+  return {
+    text,
+    ...place,
+    score: entity.score,
+    reason,
+    other: other && { start: other.start, end: other.end, type: other.entity_group },
+    state: "open",
+    was: place,
+  };
 }
 
 /** Ask one version, or two. */
-export async function propose(records, version, second, calibrated, told) {
+export async function propose(records, version, second, told) {
   const texts = records.map((one) => one.plain);
   if (!second) {
-    const answers = await postAll("v1/predict", { version, calibrated }, texts, told);
+    const question = { version: version.name, calibrated: version.calibrated_types.length > 0 };
+    const answers = await postAll("v1/predict", question, texts, told);
     return answers.flatMap((one) => one.results).flatMap((one, at) => one.entities.map((entity) => item(at, entity)));
   }
-  const answers = await postAll("v1/compare", { old: second, new: version }, texts, told);
+  const answers = await postAll("v1/compare", { old: second.name, new: version.name }, texts, told);
   const results = answers.flatMap((one) => one.results);
   return results.flatMap((one, at) => one.changes.map((change) => disputed(at, change, version, second)));
 }
@@ -27,16 +36,23 @@ export async function propose(records, version, second, calibrated, told) {
 function disputed(at, change, version, second) {
   const { kind, old, new: fresh } = change;
   if (kind === "kept") return item(at, fresh);
-  if (kind === "lost") return item(at, old, `only ${spelled(second)} finds it`);
-  if (kind === "gained") return item(at, fresh, `only ${spelled(version)} finds it`);
-  const said = kind === "moved" ? `${spelled(second)} finds “${spelled(old.word)}”` : `${spelled(second)} says ${spelled(old.entity_group)}`;
+  if (kind === "lost") return item(at, old, alone(old, second, version));
+  if (kind === "gained") return item(at, fresh, alone(fresh, version, second));
+  const other = spelled(second.name);
+  const said =
+    kind === "moved" ? `${other} finds “${spelled(old.word)}”` : `${other} says ${spelled(old.entity_group)}`;
   return item(at, fresh, said, old);
+}
+
+/** Only one version finds it; that is no dispute where the other has never learned the type. */
+function alone(entity, finder, other) {
+  return other.types.includes(entity.entity_group) ? `only ${spelled(finder.name)} finds it` : "";
 }
 
 /** Put the most doubtful first; equals stay in the order of the texts. */
 export function sorted(items) {
-  const doubt = (one) => (one.reason ? 0 : 1) + one.score;
-  return [...items].sort((a, b) => doubt(a) - doubt(b) || a.text - b.text || a.start - b.start);
+  const calm = (one) => (one.reason ? 0 : 1);
+  return [...items].sort((a, b) => calm(a) - calm(b) || a.score - b.score || a.text - b.text || a.start - b.start);
 }
 
 /** Tell whether two places share a character. */

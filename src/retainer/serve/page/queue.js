@@ -1,5 +1,6 @@
 /** The decisions of a review: one item after the other, every step of which can be undone. Nothing here draws. */
 
+import { spelled } from "./nodes.js";
 import { overlap } from "./proposals.js";
 import { Trouble } from "./trouble.js";
 
@@ -34,6 +35,7 @@ export class Queue {
 
   /** Remember what will be changed, then change it. */
   change(items, act) {
+    if (!items.length) return;
     const before = items.map((one) => [one, { ...one }]);
     const { at } = this;
     items.forEach(act);
@@ -88,17 +90,34 @@ export class Queue {
 
   /** Entities of a file must not overlap: what is accepted must leave room. */
   require(item) {
-    if (this.records[item.text].given.some((one) => overlap(item, one))) throw new Trouble("It overlaps an entity that the file already has.");
-    const taken = this.items.find((one) => one !== this.item && one.text === item.text && one.state === "accepted" && overlap(one, item));
-    if (taken) throw new Trouble(`It overlaps “${this.texts[taken.text].slice(taken.start, taken.end)}”, which is accepted: reject one of them.`);
+    const taken = this.inTheWay(item, this.item);
+    if (!taken) return;
+    const words = spelled(this.texts[item.text].slice(taken.start, taken.end));
+    throw new Trouble(
+      taken.was
+        ? `It overlaps “${words}”, which is accepted: reject one of them.`
+        : `It overlaps “${words}”, which the file already has.`,
+    );
+  }
+
+  /** Return an entity that will be in the file and overlaps this place; `self` does not count. */
+  inTheWay(place, self) {
+    const accepted = (one) =>
+      one !== self && one.text === place.text && one.state === "accepted" && overlap(one, place);
+    return this.records[place.text].given.find((one) => overlap(place, one)) ?? this.items.find(accepted);
   }
 
   /** Accept all that is open from a score on, about which nobody disagrees; return how many. */
   acceptSure(least) {
     const sure = this.items.filter((one) => one.state === "open" && !one.reason && one.score >= least);
-    const free = sure.filter((one) => !this.items.some((other) => other !== one && other.text === one.text && other.state === "accepted" && overlap(one, other)));
-    if (free.length) this.change(free, (one) => (one.state = "accepted"));
-    return free.length;
+    let count = 0;
+    this.change(sure, (one) => {
+      if (this.inTheWay(one, one)) return;
+      one.state = "accepted";
+      count += 1;
+    });
+    this.onward();
+    return count;
   }
 
   undo() {

@@ -65,7 +65,10 @@ export class Review {
 
   /** What the keys do here. */
   get keys() {
-    const types = Array.from({ length: 9 }, (_, at) => [String(at + 1), () => this.types[at] && this.act((queue) => queue.retype(this.types[at]), "Another type.")]);
+    const types = Array.from({ length: 9 }, (_, at) => [
+      String(at + 1),
+      () => this.types[at] && this.act((queue) => queue.retype(this.types[at]), "Another type."),
+    ]);
     return {
       a: () => this.act((queue) => queue.accept(), "Accepted."),
       r: () => this.act((queue) => queue.reject(), "Rejected."),
@@ -97,15 +100,23 @@ export class Review {
   async begin() {
     if (!this.file) return;
     const { records } = this.file;
-    const second = this.second.value === this.version.value ? "" : this.second.value;
-    const calibrated = !second && this.roster.find(this.version.value).calibrated_types.length > 0;
+    const version = this.roster.find(this.version.value);
+    const same = !this.second.value || this.second.value === this.version.value;
+    const second = same ? null : this.roster.find(this.second.value);
+    this.queue = null;
+    part("review-desk").hidden = true;
     await this.notices.during("Asking the server …", async (current) => {
-      const told = (done, all) => current() && done && this.notices.tell(`Asking the server: ${done} of ${all} texts …`);
-      const proposed = await propose(records, this.version.value, second, calibrated, told);
+      const told = (done, all) =>
+        current() && done && this.notices.tell(`Asking the server: ${done} of ${all} texts …`);
+      const proposed = await propose(records, version, second, told);
       if (!current()) return;
       const items = sorted(besides(proposed, records));
-      this.queue = new Queue(records, records.map((one) => new Text(one.plain)), items);
-      const known = [this.version.value, second].filter(Boolean).flatMap((one) => this.roster.find(one).types);
+      this.queue = new Queue(
+        records,
+        records.map((one) => new Text(one.plain)),
+        items,
+      );
+      const known = [...version.types, ...(second?.types ?? [])];
       this.types = [...new Set([...known, ...records.flatMap((one) => one.given.map((given) => given.type))])];
       this.offerTypes();
       part("review-desk").hidden = !items.length;
@@ -118,7 +129,10 @@ export class Review {
   offerTypes() {
     const made = this.types.map((type, at) => {
       const key = at < 9 ? String(at + 1) : null;
-      const one = button("", () => this.act((queue) => queue.retype(type), "Another type."), { class: `c${this.roster.look(type).hue}`, "aria-keyshortcuts": key });
+      const one = button("", () => this.act((queue) => queue.retype(type), "Another type."), {
+        class: `c${this.roster.look(type).hue}`,
+        "aria-keyshortcuts": key,
+      });
       if (key) one.append(Object.assign(document.createElement("kbd"), { textContent: key }), " ");
       one.append(name(type));
       one.dataset.type = type;
@@ -127,12 +141,12 @@ export class Review {
     part("review-types").replaceChildren(...made);
   }
 
-  /** Do something to the queue; what cannot be done is said. */
+  /** Do something to the queue, and say so; what cannot be done is said too. */
   act(change, said = "") {
     if (!this.queue?.items.length) return;
     try {
-      change(this.queue);
-      this.draw(said);
+      const more = change(this.queue);
+      this.draw(typeof more === "string" ? more : said);
     } catch (error) {
       this.notices.complain(error);
     }
@@ -140,12 +154,7 @@ export class Review {
 
   sure() {
     const least = Number(part("review-least").value);
-    this.act((queue) => {
-      const count = queue.acceptSure(least);
-      queue.onward();
-      queue.said = `${amount(count, "entity", "entities")} accepted.`;
-    });
-    this.draw(this.queue?.said);
+    this.act((queue) => `${amount(queue.acceptSure(least), "entity", "entities")} accepted.`);
   }
 
   draw(said = "") {
@@ -153,10 +162,14 @@ export class Review {
     if (!queue?.items.length) return;
     drawDesk(queue, this.roster, (at) => this.act((one) => (one.at = at)));
     const { open, accepted, corrected, rejected } = queue.counts();
-    part("review-counts").textContent = `${accepted} accepted, ${corrected} corrected, ${rejected} rejected, ${open} left`;
+    part("review-counts").textContent =
+      `${accepted} accepted, ${corrected} corrected, ${rejected} rejected, ${open} left`;
     const { item } = queue;
     const words = spelled(queue.texts[item.text].slice(item.start, item.end));
-    this.notices.tell(`${said} ${open ? "" : "All is decided: download it. "}On the desk: ${words}, ${spelled(item.type)}${item.reason ? `, ${item.reason}` : ""}.`.trim());
+    const on = [words, spelled(item.type), item.reason].filter(Boolean).join(", ");
+    this.notices.tell(
+      [said, open ? "" : "All is decided: download it.", `On the desk: ${on}.`].filter(Boolean).join(" "),
+    );
   }
 
   save() {
@@ -164,6 +177,9 @@ export class Review {
     if (!texts) return this.notices.tell("There is nothing to download yet: decide about something first.");
     download(content, `${this.file.name.replace(/\.[^.]*$/, "")}.reviewed.jsonl`);
     this.queue.dirty = false;
-    this.notices.tell(`${amount(texts, "text")} with ${amount(entities, "entity", "entities")} downloaded. retainer check and retainer learn read the file.`);
+    this.notices.tell(
+      `${amount(texts, "text")} with ${amount(entities, "entity", "entities")} downloaded. ` +
+        "retainer check and retainer learn read the file.",
+    );
   }
 }

@@ -7,7 +7,16 @@ export class Roster {
   constructor(versions, looks) {
     this.versions = versions;
     this.looks = looks;
-    this.types = [...new Set(versions.flatMap((one) => [...one.lineage].reverse().flatMap((step) => step.types).concat(one.types)))];
+    this.types = [
+      ...new Set(
+        versions.flatMap((one) =>
+          [...one.lineage]
+            .reverse()
+            .flatMap((step) => step.types)
+            .concat(one.types),
+        ),
+      ),
+    ];
   }
 
   /** Ask the server. */

@@ -72,7 +72,10 @@ async function reach(path, request = {}) {
   try {
     return await fetch(path, { ...request, cache: "no-cache", credentials: "same-origin", redirect: "error" });
   } catch {
-    throw new Trouble("The server cannot be reached. It may have stopped, or the network is gone; nothing on this page is lost. Try again in a moment.");
+    throw new Trouble(
+      "The server cannot be reached. It may have stopped, or the network is gone; nothing on this page is lost. " +
+        "Try again in a moment.",
+    );
   }
 }
 
@@ -85,7 +88,10 @@ async function whole(response) {
 }
 
 async function refused(response) {
-  const said = await response.json().then((document) => document.error.message, () => "");
+  const said = await response.json().then(
+    (document) => document.error.message,
+    () => "",
+  );
   const what = said ? `: ${said}.` : ` (status ${response.status}).`;
   if (response.status === 503) return new Trouble(`The server has no time just now${what} Try again in a moment.`);
   if (response.status === 504) return new Trouble(`The server took too long${what} Try a shorter text.`);

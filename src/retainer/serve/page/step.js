@@ -12,14 +12,28 @@ export function drawStep(step, of) {
     ["F1 on its dev set", scores(step.scores)],
     ["hash", step.hash.slice(0, 12)],
   ];
-  const rows = facts.filter(([, value]) => value && value.length).map(([term, value]) => node("div", {}, node("dt", {}, term), node("dd", {}, value)));
-  return [node("h3", {}, name(step.served_as ?? step.hash.slice(0, 12)), node("span", { class: "muted" }, ` version ${step.number} of ${of}`)), node("dl", { class: "facts" }, rows)];
+  const rows = facts
+    .filter(([, value]) => value && value.length !== 0)
+    .map(([term, value]) => node("div", {}, node("dt", {}, term), node("dd", {}, value)));
+  return [
+    node(
+      "h3",
+      {},
+      name(step.served_as ?? step.hash.slice(0, 12)),
+      node("span", { class: "muted" }, ` version ${step.number} of ${of}`),
+    ),
+    node("dl", { class: "facts" }, rows),
+  ];
 }
 
 function when(created) {
   const date = new Date(created);
   if (Number.isNaN(date.getTime())) return spelled(created);
-  return node("time", { datetime: date.toISOString() }, date.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" }));
+  return node(
+    "time",
+    { datetime: date.toISOString() },
+    date.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" }),
+  );
 }
 
 function learnedFrom(data) {

@@ -18,7 +18,9 @@ export class Travel {
     this.pages = new Pages(part("travel-results"), (item) => this.card(item));
     this.slider = part("travel-slider");
     this.select = part("travel-chain");
-    this.select.replaceChildren(...this.chains.map((one, at) => node("option", { value: at }, `up to ${spelled(one.name)}`)));
+    this.select.replaceChildren(
+      ...this.chains.map((one, at) => node("option", { value: at }, `up to ${spelled(one.name)}`)),
+    );
     part("travel-chain-label").hidden = this.chains.length < 2;
     this.select.addEventListener("change", () => this.choose());
     this.slider.addEventListener("input", () => this.go());
@@ -50,7 +52,9 @@ export class Travel {
     this.slider.value = this.slider.max;
     this.slider.disabled = this.stops.length < 2;
     const absent = this.chain.steps.length - this.stops.length;
-    part("travel-absent").textContent = absent ? `${amount(absent, "version")} of this lineage ${absent === 1 ? "is" : "are"} not on duty here and can only be read about.` : "";
+    part("travel-absent").textContent = absent
+      ? `${amount(absent, "version")} of this lineage ${absent === 1 ? "is" : "are"} not on duty here.`
+      : "";
     this.go();
   }
 
@@ -80,16 +84,29 @@ export class Travel {
       const found = await this.found(stop.served_as);
       if (!current()) return;
       const count = found.flat().length;
-      this.notices.tell(`${spelled(stop.served_as)}, version ${at + 1} of ${steps.length}: ${amount(count, "entity", "entities")} in ${amount(this.texts.length, "text")}.`);
-      this.pages.show(this.texts.map((text, index) => ({ text, index, found: found[index] })), true);
+      this.notices.tell(
+        `${spelled(stop.served_as)}, version ${at + 1} of ${steps.length}: ` +
+          `${amount(count, "entity", "entities")} in ${amount(this.texts.length, "text")}.`,
+      );
+      this.pages.show(
+        this.texts.map((text, index) => ({ text, index, found: found[index] })),
+        true,
+      );
     });
   }
 
   /** Ask a version once. */
   async found(version) {
     if (!this.kept.has(version)) {
-      const answers = await postAll("v1/predict", { version }, this.texts.map((one) => one.plain));
-      this.kept.set(version, answers.flatMap((one) => one.results.map((result) => result.entities)));
+      const answers = await postAll(
+        "v1/predict",
+        { version },
+        this.texts.map((one) => one.plain),
+      );
+      this.kept.set(
+        version,
+        answers.flatMap((one) => one.results.map((result) => result.entities)),
+      );
     }
     return this.kept.get(version);
   }
@@ -99,26 +116,44 @@ export class Travel {
     const lines = linesOf(steps);
     const names = steps.map((step) => step.served_as ?? `${step.number}`);
     part("travel-curves").replaceChildren(
-      lines.length ? drawCurves(lines, names, at, this.roster) : node("p", { class: "muted" }, "No scores are recorded in this lineage: learn with --dev to have some."),
+      lines.length
+        ? drawCurves(lines, names, at, this.roster)
+        : node("p", { class: "muted" }, "No scores are recorded in this lineage: learn with --dev to have some."),
       ...(lines.length ? [this.table(lines, names)] : []),
     );
   }
 
   /** The same as numbers, for whoever does not see the drawing. */
   table(lines, names) {
-    const head = node("tr", {}, node("th", { scope: "col" }, "F1"), names.map((one) => node("th", { scope: "col" }, name(one))));
+    const head = node(
+      "tr",
+      {},
+      node("th", { scope: "col" }, "F1"),
+      names.map((one) => node("th", { scope: "col" }, name(one))),
+    );
     const rows = lines.map((line) => {
       const by = new Map(line.points);
       const fields = names.map((_, at) => node("td", {}, by.has(at) ? by.get(at).toFixed(1) : "–"));
       return node("tr", {}, node("th", { scope: "row" }, name(line.type)), fields);
     });
     const table = node("table", {}, node("thead", {}, head), node("tbody", {}, rows));
-    const scroll = node("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "F1 per type and version" }, table);
+    const scroll = node(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": "F1 per type and version" },
+      table,
+    );
     return node("details", {}, node("summary", {}, "The curves as numbers"), scroll);
   }
 
   card({ text, index, found }) {
-    const marks = found.map((one) => ({ start: one.start, end: one.end, type: one.entity_group, kind: this.stop.gained.includes(one.entity_group) ? "fresh" : "", note: this.stop.gained.includes(one.entity_group) && this.chain.steps.indexOf(this.stop) ? "new" : "", tip: scored(one.score, false) }));
+    const marks = found.map((one) => ({
+      start: one.start,
+      end: one.end,
+      type: one.entity_group,
+      kind: this.stop.gained.includes(one.entity_group) ? "fresh" : "",
+      note: this.stop.gained.includes(one.entity_group) && this.chain.steps.indexOf(this.stop) ? "new" : "",
+      tip: scored(one.score, false),
+    }));
     const label = this.texts.length > 1 ? node("h3", {}, `Text ${index + 1}`) : null;
     return node("article", { class: "card" }, label, drawText(text, marks, this.roster));
   }

@@ -4,7 +4,7 @@ export class Trouble extends Error {}
 /** Say in words what went wrong, whatever it was. */
 export function words(error) {
   if (error instanceof Trouble) return error.message;
-  return `Something went wrong on this page: ${error?.message ?? error}. Load it again, and tell us if that does not help.`;
+  return `Something went wrong on this page: ${error?.message ?? error}. Load it again.`;
 }
 
 /** Where a view says what is going on: good news politely, bad news at once. */
