@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test lint format picture readme clean
+.PHONY: demo test docs-test lint format picture readme clean
 
 demo: $(READY)  ## see forgetting happen, and not happen (a few minutes on two cores)
 	rm -rf demo
@@ -11,6 +11,9 @@ demo: $(READY)  ## see forgetting happen, and not happen (a few minutes on two c
 
 test: $(READY)  ## the whole suite, a few minutes on two cores, no network
 	$(BIN)/python -m pytest
+
+docs-test: $(READY)  ## run every command of the README and of docs/, a few minutes on two cores, no network
+	$(BIN)/python -m pytest tests/docs
 
 lint: $(READY)  ## style, types
 	$(BIN)/ruff check .

@@ -166,9 +166,8 @@ def tell(found: dict[str, Any]) -> None:
     for way, rows in found["one_at_a_time"].items():
         print(f"one at a time, {way:6}  {', then '.join(format(row['per_second'], '.0f') for row in rows)} per second")
     wait = {name: f"{1000 * seconds:.0f} ms" for name, seconds in load["latency"].items()}
-    print(
-        f"{load['clients']} clients at once      {load['per_second']:.0f} per second, p50 {wait['p50']}, p99 {wait['p99']}"
-    )
+    print(f"{load['clients']} clients at once      {load['per_second']:.0f} per second")
+    print(f"p50, p90, p99, max    {', '.join(wait.values())}")
     print(f"texts per batch       {load['texts_per_batch']:.1f}")
     print(f"errors {load['errors']}, lost {load['lost']}, versions swapped {load['swaps']}")
     print(f"ratio {found['ratio_to_python']:.2f} to Python, {found['ratio_to_http']:.2f} to HTTP")

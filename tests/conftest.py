@@ -194,3 +194,17 @@ def first(encoder, artist, quick):
     from retainer.learning import learn
 
     return learn(artist, encoder, recipe=quick, seed=1, device="cpu")
+
+
+@pytest.fixture(scope="session")
+def pair(tmp_path_factory, encoder):
+    """The folders of two versions that find something, the second made from the first; neither is calibrated."""
+    from retainer.learning import learn
+    from retainer.recipe import Recipe
+    from retainer.tasks import hide
+
+    place, recipe = tmp_path_factory.mktemp("pair"), Recipe(epochs=6, batch=8, base_lr=5e-3, lr=5e-3)
+    data = generate(200, seed=5, types=["artist", "city"])
+    learn(hide(data, ["artist"]), encoder, recipe=recipe, seed=1, device="cpu").save(place / "v1")
+    learn(hide(data, ["city"]), place / "v1", recipe=recipe, seed=2, device="cpu").save(place / "v2")
+    return {"v1": place / "v1", "v2": place / "v2"}

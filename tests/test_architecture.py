@@ -11,9 +11,9 @@ SOURCE = Path(__file__).parents[1] / "src" / "retainer"
 
 ORDER = """
 about errors files words spans generator corpora tasks checks outputs quirks methods recipe preset runtime sharing
-builtin encode heads model onnx metrics predict calibration thresholds significance lineage chain card delta keep integrity
-rollback version retype difference progress lesson vocabulary attention precision descent capture checkpoint training
-review job learning preview guesses sequence cells unfinished
+builtin pieces encode truth heads model onnx metrics predict calibration thresholds significance lineage chain card
+delta keep integrity rollback version retype difference balance progress lesson vocabulary attention precision descent
+capture checkpoint training review job replay learning preview guesses sequence cells unfinished
 bench report serve commands arguments cli
 """.split()
 """A module imports only from modules named before it (a package counts as one)."""

@@ -302,6 +302,17 @@ class TestPage:
         ours = sum(set(spans[0].get(i, ())) == set(s.spans) != set(spans[1].get(i, ())) for i, s in enumerate(test_set))
         assert shown.ours == ours and {case.side for case in shown.cases} <= {"ours", "theirs", "alike"}
 
+    def test_what_all_have_in_common_is_said_once(self, made, data, test_set, tmp_path):
+        shutil.copytree(made, tmp_path / "made")
+        for file in (tmp_path / "made").rglob("seed-*.json"):
+            file.write_text(json.dumps(json.loads(file.read_text()) | {"variant": "epochs=2"}))
+        found, all_ = ranked(tmp_path / "made")
+        shown = study(found, all_, test_set)
+        assert shown.methods[:2] == ("rdp", "extend_ner") and shown.variant == "epochs=2"
+        assert main(["report", str(tmp_path / "made"), "--data", str(data), "--out", str(tmp_path / "r.html")]) == 0
+        html = (tmp_path / "r.html").read_text()
+        assert "FG-1-PG-1 with epochs=2, seed 1, after" in html and ">rdp, not extend_ner<" in html
+
     def test_statistics(self, data, test_set):
         corpus = Corpus(test_set.sentences)
         made = statistics_of((corpus, None, corpus), TYPES[:2])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from retainer.calibration import LEAST, STRENGTH, Curve, apply, bins, curves_of, error, fit, hits
+from retainer.calibration import LEAST, STRENGTH, Curve, apply, bins, curves_of, error, fit, hits, reliability
 from retainer.cli import main
 from retainer.corpora import write
 from retainer.corpora.generated import generate
@@ -73,8 +73,8 @@ class TestError:
     def test_by_hand(self):
         scores, right = [0.95, 0.95, 0.15, 1.0], [True, False, True, True]
         first, last = bins(scores, right)
-        assert (first.count, first.score, first.right) == (1, 0.15, 1.0)
-        assert last.count == 3 and last.right == pytest.approx(2 / 3)
+        assert (first.tenth, first.count, first.score, first.right) == (1, 1, 0.15, 1.0)
+        assert (last.tenth, last.count) == (9, 3) and last.right == pytest.approx(2 / 3)
         assert error(scores, right) == pytest.approx(100 * (0.85 * 1 + abs(2.9 / 3 - 2 / 3) * 3) / 4)
 
     def test_nothing_to_measure(self):
@@ -83,6 +83,33 @@ class TestError:
     def test_a_fitted_curve_has_less(self):
         seen, fresh = drawn(0.4, -0.7, 2000), drawn(0.4, -0.7, 2000, seed=1)
         assert error(fit(*seen)(fresh[0]), fresh[1]) < error(*fresh) / 3
+
+
+def slow(scores, right):
+    """Tenth by tenth, entity by entity: a second opinion on the bins and on the error."""
+    tenths = {}
+    for one, hit in zip(scores, right, strict=True):
+        tenths.setdefault(min(int(one * 10), 9), []).append((float(one), bool(hit)))
+    rows = []
+    for tenth, some in sorted(tenths.items()):
+        count = len(some)
+        rows.append((tenth, count, sum(s for s, _ in some) / count, sum(hit for _, hit in some) / count))
+    total = sum(count for _, count, *_ in rows)
+    return rows, 100 * sum(count * abs(s - r) for _, count, s, r in rows) / total if total else None
+
+
+def test_reliability_against_a_slow_recomputation():
+    scores, right = drawn(0.5, -0.4, 700, seed=5)
+    scores[:4] = [0.0, 1.0, 0.5, 0.3]  # the edges
+    names = [["a", "b", "b"][i % 3] for i in range(700)]
+    found = reliability(scores, right, names, ["a", "b", "unseen"])
+    parts = {type_: [name == type_ for name in names] for type_ in ("a", "b")}
+    for measured, chosen in [(found, [True] * 700), *((found["per_type"][t], mask) for t, mask in parts.items())]:
+        rows, off = slow(scores[chosen], right[chosen])
+        told = [value for one in measured["bins"] for value in one.values()]
+        assert told == pytest.approx([value for row in rows for value in row])
+        assert measured["error"] == pytest.approx(off)
+    assert found["per_type"]["unseen"] == {"error": None, "bins": []}
 
 
 def spans(*rows):
@@ -149,7 +176,10 @@ class TestVersions:
         assert main(["evaluate", "v", "test.conll", "--device", "cpu"]) == 0
         assert "with --calibrated" in capsys.readouterr().out
         assert main(["evaluate", "v", "test.conll", "--json", "--device", "cpu"]) == 0
-        assert set(json.loads(capsys.readouterr().out)["calibration"]) == {"plain", "calibrated"}
+        told = json.loads(capsys.readouterr().out)["calibration"]
+        assert set(told) == {"plain", "calibrated"}
+        for one in told.values():
+            assert one["per_type"] == {"artist": {name: one[name] for name in ("error", "bins")}}, "the only type"
         counts = []
         for more in ([], ["--threshold.artist", "0.9"], ["--threshold.all", "0.9"], ["--threshold.all", "1"]):
             assert main(["predict", "v", "--input", "texts.txt", "--calibrated", "--device", "cpu", *more]) == 0

@@ -81,7 +81,9 @@ class TestBasics:
         refused("learn", "artist.conll", "--out", "x", says="from")
         refused("learn", "artist.conll", "--from", "builtin", "--out", "x", "--epochs", "many", says="whole number")
         refused("evaluate", says="missing: model")
-        refused("export", "somewhere", says="exactly one of --onnx DIR, --labelstudio FILE and --prodigy FILE")
+        refused(
+            "export", "somewhere", says="exactly one of --onnx DIR, --plain DIR, --labelstudio FILE and --prodigy FILE"
+        )
 
     def test_our_own_fault_is_status_3(self, run, monkeypatch):
         monkeypatch.setattr("retainer.commands.evaluate.read", lambda path: 1 / 0)

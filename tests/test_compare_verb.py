@@ -3,14 +3,11 @@
 import io
 import json
 import re
-import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from retainer.cli import main
 from retainer.corpora import write
@@ -202,28 +199,6 @@ class TestGates:
 
 
 class TestDocuments:
-    def commands(self, name):
-        """The calls of compare in the shell blocks and in the steps of the workflow."""
-        text = (ROOT / name).read_text()
-        lines = "\n".join(re.findall(r"```sh\n(.*?)```", text, flags=re.DOTALL)).splitlines()
-        for workflow in re.findall(r"```yaml\n(.*?)```", text, flags=re.DOTALL):
-            jobs = yaml.safe_load(workflow)["jobs"].values()
-            lines += [line for job in jobs for step in job["steps"] for line in step.get("run", "").splitlines()]
-        return [line.split("  #")[0].strip() for line in lines if "retainer compare" in line]
-
-    def test_every_command_runs(self, tmp_path, monkeypatch, models, capsys):
-        """With one version as old and new: then every gate must pass."""
-        shutil.copytree(ROOT / "examples", tmp_path / "examples")
-        shutil.copytree(models / "v1", tmp_path / "models" / "v1")
-        shutil.copytree(models / "v1", tmp_path / "models" / "v2")
-        monkeypatch.chdir(tmp_path)
-        commands = self.commands("docs/compare.md")
-        assert len(commands) >= 6 and any("--max-drop" in line for line in commands)
-        for line in commands:
-            shell = line.replace("retainer compare", f"{shlex.quote(sys.executable)} -m retainer compare")
-            done = subprocess.run(["bash", "-o", "pipefail", "-c", shell], capture_output=True, text=True)
-            assert done.returncode == 0, f"{line}: {done.stderr}"
-
     def test_every_field_is_told(self, models, here):
         """The keys the document has at its top, and those of agreement and scores, stand in docs/compare.md."""
         page = (ROOT / "docs" / "compare.md").read_text()

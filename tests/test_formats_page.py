@@ -1,14 +1,11 @@
-"""docs/formats.md: its examples are what is written and read, and its commands run."""
+"""docs/formats.md: its examples are what is written and read."""
 
 import json
 import re
-import shlex
-import shutil
 from pathlib import Path
 
 import pytest
 
-from retainer.cli import main
 from retainer.corpora import FORMATS, read, write
 from retainer.spans import Sentence, Span
 
@@ -46,16 +43,3 @@ def test_the_example_can_be_read(tmp_path, format):
 
 def test_every_format_has_its_row():
     assert sorted(re.findall(r"^\| `(\w+)` \|", PAGE, flags=re.MULTILINE)) == sorted(FORMATS)
-
-
-def test_the_commands_run(tmp_path, monkeypatch, capsys, checkpoint):
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    shutil.copytree(checkpoint("B-city", "O", "I-city"), tmp_path / "models" / "v2")
-    monkeypatch.chdir(tmp_path)
-    shell = "".join(re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL))
-    commands = [line.split("  #")[0] for line in shell.splitlines() if line.startswith("retainer ")]
-    assert len(commands) == 8
-    for line in commands:
-        assert main(shlex.split(line)[1:]) == 0, f"{line}: {capsys.readouterr().err}"
-    assert read("back.jsonl").counts == read("examples/cities.jsonl").counts
-    assert read("tasks.json").counts["city"] > 0 and len(read("tasks.jsonl")) == len(read("examples/cities.jsonl"))

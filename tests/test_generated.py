@@ -7,7 +7,9 @@ from itertools import combinations, permutations
 
 import pytest
 
-from retainer.corpora import phrases
+from retainer.cli import main
+from retainer.commands.demo import corpus_plan
+from retainer.corpora import phrases, read_parts
 from retainer.corpora.generated import _NAMES, _TEMPLATES, TYPES, generate
 from retainer.errors import InputError
 from retainer.words import word_offsets
@@ -270,3 +272,15 @@ def test_lengths_and_spelling_vary(sample):
     assert 0 < sum(text == text.upper() for text in texts) < 0.06 * len(texts)
     assert len(set(texts)) > 0.9 * len(texts)
     assert sum(text.endswith((" ?", " .")) for text in texts) > 0.2 * len(texts)
+
+
+def test_the_demo_writes_its_corpus(tmp_path, capsys):
+    """The same sentences it learns itself, so that other verbs can be tried on them."""
+    folder = tmp_path / "corpus"
+    assert main(["demo", "--corpus", str(folder), "--sentences", "64", "--seed", "2"]) == 0
+    assert "train 64 sentences, dev 44 sentences, test 48 sentences" in capsys.readouterr().out
+    made = corpus_plan(64, 2)
+    for written, learned in zip(read_parts(folder), (made.train, made.dev, made.test), strict=True):
+        assert [(s.words, s.spans) for s in written] == [(s.words, s.spans) for s in learned]
+    assert main(["demo", "--corpus", str(folder)]) == 2 and "exists already" in capsys.readouterr().err
+    assert {path.name for path in tmp_path.iterdir()} == {"corpus"}, "no page is written"

@@ -4,9 +4,9 @@ import json
 import shutil
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
+from foreign import checkpoint, texts
 
 from retainer.cli import main
 from retainer.corpora.generated import generate
@@ -15,6 +15,7 @@ from retainer.errors import InputError
 from retainer.learning import learn
 from retainer.onnx import _need
 from retainer.recipe import Recipe
+from retainer.tasks import hide
 from retainer.version import Version, load
 
 pytest.importorskip("onnxruntime")
@@ -26,52 +27,72 @@ def sentences():
 
 
 @pytest.fixture(scope="module")
-def exported(first, tmp_path_factory):
-    return first.export(tmp_path_factory.mktemp("onnx") / "full")
+def taught(encoder):
+    """A version that was trained long enough to find things: where nothing is found, nothing is compared."""
+    data = hide(generate(200, seed=6, types=["artist", "city"]), ["artist"])
+    return learn(data, encoder, recipe=Recipe(epochs=12, base_lr=1e-3), seed=1, device="cpu")
+
+
+def number(found):
+    return sum(map(len, found))
+
+
+def agreement(version, other, sentences):
+    """The share of the entities either finds that both find."""
+    one, two = ({(at, span) for at, spans in enumerate(v.tag(sentences)) for span in spans} for v in (version, other))
+    assert len(two) > 20
+    return len(one & two) / len(one | two)
 
 
 @pytest.fixture(scope="module")
-def small(first, tmp_path_factory):
-    return first.export(tmp_path_factory.mktemp("onnx") / "int8", int8=True)
+def exported(taught, tmp_path_factory):
+    return taught.export(tmp_path_factory.mktemp("onnx") / "full")
 
 
-def test_same_entities_and_scores(first, exported, sentences):
+@pytest.fixture(scope="module")
+def small(taught, tmp_path_factory):
+    return taught.export(tmp_path_factory.mktemp("onnx") / "int8", int8=True)
+
+
+def test_same_entities_and_scores(taught, exported, sentences):
     other = load(exported)
-    assert other.types == first.types
-    assert other.tag(sentences) == first.tag(sentences)
+    assert other.types == taught.types
+    assert other.tag(sentences) == taught.tag(sentences)
+    assert number(taught.tag(sentences)) > 20
     texts = [sentence.located()[0] for sentence in sentences]
-    for ours, theirs in zip(first.predict(texts), other.predict(texts), strict=True):
+    for ours, theirs in zip(taught.predict(texts), other.predict(texts), strict=True):
         assert [e | {"score": 0} for e in ours] == [e | {"score": 0} for e in theirs]
         assert [e["score"] for e in ours] == pytest.approx([e["score"] for e in theirs], abs=1e-4)
 
 
-def test_calibration_comes_along(first, tmp_path):
-    curve = {type_: {"slope": 0.5, "shift": -0.3, "entities": 20.0} for type_ in first.types}
-    taught = Version(first.tagger, replace(first.lineage, calibration=curve))
+def test_calibration_comes_along(taught, tmp_path):
+    curve = {type_: {"slope": 0.5, "shift": -0.3, "entities": 20.0} for type_ in taught.types}
+    taught = Version(taught.tagger, replace(taught.lineage, calibration=curve))
     assert load(taught.export(tmp_path / "out")).lineage.calibration == curve != {}
 
 
-def test_any_length_and_number_of_texts(first, exported):
-    long = " ".join(sentence.located()[0] for sentence in generate(40, seed=3).sentences)
+def test_any_length_and_number_of_texts(taught, exported):
+    long = " ".join(sentence.located()[0] for sentence in generate(80, seed=3, types=["artist"]).sentences)
     other = load(exported)
-    assert [e["start"] for e in other.predict(long)] == [e["start"] for e in first.predict(long)]
+    starts = [e["start"] for e in other.predict(long)]
+    assert starts == [e["start"] for e in taught.predict(long)] and len(starts) > 20
     assert other.predict(["", "play"])[0] == []
 
 
-def test_int8_is_smaller_and_nearly_the_same(first, exported, small, sentences):
+def test_int8_is_smaller_and_nearly_the_same(taught, exported, small, sentences):
     size = [(folder / "model.onnx").stat().st_size for folder in (exported, small)]
     assert size[1] < size[0]
-    agree = np.mean([a == b for a, b in zip(load(small).tag(sentences), first.tag(sentences), strict=True)])
-    assert agree > 0.8
+    assert agreement(load(small), taught, sentences) > 0.8
     assert not list(small.glob("*whole*"))
 
 
 def test_a_cosine_head_too(encoder, artist, tmp_path, sentences):
-    version = learn(artist, encoder, recipe=Recipe(epochs=4, base_lr=3e-3, head="cosine"), device="cpu")
+    version = learn(artist, encoder, recipe=Recipe(epochs=12, base_lr=3e-3, head="cosine"), device="cpu")
     assert load(version.export(tmp_path / "v")).tag(sentences) == version.tag(sentences)
+    assert number(version.tag(sentences)) > 20
 
 
-def test_it_runs_without_torch_or_retainer(exported, first, tmp_path):
+def test_it_runs_without_torch_or_retainer(exported, taught, tmp_path):
     """What docs/onnx.md shows, in a process that may import neither."""
     import re
     import subprocess
@@ -86,23 +107,25 @@ def test_it_runs_without_torch_or_retainer(exported, first, tmp_path):
     words = "play songs by boston on the drive to paris".split()
     assert [line.split()[0] for line in done.stdout.splitlines()] == words
     labels = [line.split()[1] for line in done.stdout.splitlines()]
+    assert set(labels) > {"O"}, "a script that finds nothing shows nothing"
     from retainer.predict import tag
     from retainer.spans import Sentence
 
-    ids = tag(first.tagger, first.tagger.encoder([Sentence(tuple(words), ())])).ids
-    assert labels == [first.tagger.labels.names[i] for i in ids]
+    ids = tag(taught.tagger, taught.tagger.encoder([Sentence(tuple(words), ())])).ids
+    assert labels == [taught.tagger.labels.names[i] for i in ids]
 
 
-def test_the_verb(first, tmp_path, capsys):
-    first.save(tmp_path / "v")
+def test_the_verb(taught, tmp_path, capsys):
+    taught.save(tmp_path / "v")
     assert main(["export", str(tmp_path / "v"), "--onnx", str(tmp_path / "x")]) == 0
     facts = json.loads((tmp_path / "x" / "config.json").read_text())
-    assert facts["retainer"]["weights"] == first.lineage.weights and facts["retainer"]["bits"] == 32
+    assert facts["retainer"]["weights"] == taught.lineage.weights and facts["retainer"]["bits"] == 32
     capsys.readouterr()
     assert main(["predict", str(tmp_path / "x"), "play songs by queen"]) == 0
     assert json.loads(capsys.readouterr().out)["text"] == "play songs by queen"
     assert main(["export", str(tmp_path / "v"), "--onnx", str(tmp_path / "x")]) == 2
     assert main(["export", str(tmp_path / "x"), "--onnx", str(tmp_path / "y")]) == 2
+    assert main(["export", str(tmp_path / "x"), "--plain", str(tmp_path / "y")]) == 2 and not (tmp_path / "y").exists()
     assert main(["learn", "examples/cities.jsonl", "--from", str(tmp_path / "x"), "--out", str(tmp_path / "z")]) == 2
     errors = capsys.readouterr().err
     assert "exists already" in errors and "export already" in errors and "cannot learn" in errors
@@ -131,8 +154,8 @@ def test_what_is_not_whole_is_refused(exported, small, tmp_path):
         load(exported, device="cuda")
 
 
-def test_keep_and_gain_survive(first, city, quick, tmp_path):
-    version = learn(city, first, recipe=quick, device="cpu")
+def test_keep_and_gain_survive(taught, city, quick, tmp_path):
+    version = learn(city, taught, recipe=quick, device="cpu")
     other = load(version.export(tmp_path / "v"))
     assert (other.old_types, other.new_types) == (version.old_types, version.new_types) == (("artist",), ("city",))
 
@@ -142,21 +165,22 @@ def test_a_missing_package_is_named():
         _need("nowhere")
 
 
-def test_on_seven_bits_too(first, tmp_path, sentences, monkeypatch):
+def test_on_seven_bits_too(taught, tmp_path, sentences, monkeypatch):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"architecture": "x86_64"}, raising=False)
-    folder = first.export(tmp_path / "v", int8=True)
+    folder = taught.export(tmp_path / "v", int8=True)
     assert json.loads((folder / "config.json").read_text())["retainer"]["bits"] == 7
-    assert len(load(folder).tag(sentences)) == len(sentences)
+    assert agreement(load(folder), taught, sentences) > 0.7
 
 
-def test_compared_with_where_it_came_from(encoder, artist, tmp_path):
-    version = learn(artist, encoder, recipe=Recipe(epochs=12, base_lr=1e-3), device="cpu")
-    difference = compare(version, version.export(tmp_path / "v"), generate(60, seed=3, types=["artist"]))
-    assert difference.agreement == 100 and difference.judgement.forget == 0
+def test_compared_with_where_it_came_from(taught, exported):
+    difference = compare(taught, exported, generate(60, seed=3, types=["artist"]))
+    assert difference.agreement == 100 and difference.judgement.forget == 0 and difference.kinds["kept"] > 20
 
 
-def test_another_family(roberta, tmp_path, sentences):
+def test_another_family(tmp_path):
     """RoBERTa's kind: positions counted from the padding, a byte-level tokenizer, a head in another order of labels."""
-    version = load(roberta, device="cpu")
+    version = load(checkpoint(tmp_path / "roberta", "bytelevel", "IOB1", "shuffled", True), device="cpu")
     other = load(version.export(tmp_path / "v"))
-    assert other.tag(sentences) == version.tag(sentences)
+    said = [text for text, _ in texts(60, 3)]
+    found = [[entity | {"score": 0} for entity in one] for one in version.predict(said)]
+    assert [[entity | {"score": 0} for entity in one] for one in other.predict(said)] == found and number(found) > 20

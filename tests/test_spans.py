@@ -1,3 +1,5 @@
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -243,3 +245,27 @@ def test_any_order_of_rows_writes_every_entity(sentence, letters, data):
     names = ["O", *(f"{letter}-{type_}" for type_ in sorted(types) for letter in letters)]
     labels = Labels(tuple(data.draw(st.permutations(names))))
     assert decoded(labels, sentence) == sentence.spans
+
+
+def test_labels_as_a_pipeline_reads_them():
+    names = ("X", "S-a", "O", "E-a", "B-a", "I-a")
+    assert Labels(names).paired().names == ("O", "B-a", "O", "I-a", "B-a", "I-a")
+    assert Labels(("loc-x", "O", "per")).paired().names == ("I-loc-x", "O", "I-per")
+    assert Labels(("O", "U-a-b", "L-a-b")).paired().names == ("O", "B-a-b", "I-a-b")
+
+
+def test_a_head_with_no_b_for_some_types_is_read_and_taught():
+    """CoNLL-2003 in IOB1 has no B-PER: no two persons ever touch there."""
+    labels = Labels(("I-PER", "O", "I-LOC", "B-LOC"))
+    assert labels.types == ("PER", "LOC") and labels.grow(["CITY"]).names[4:] == ("B-CITY", "I-CITY")
+    sentence = Sentence(tuple("abcd"), (Span(0, 2, "PER"), Span(2, 3, "LOC"), Span(3, 4, "LOC")))
+    assert [labels.names[i] for i in labels.ids(sentence)] == ["I-PER", "I-PER", "B-LOC", "B-LOC"]
+
+
+def test_a_long_document_with_many_entities_is_read_at_once():
+    """Word by word for every entity, this would take minutes."""
+    text = "to New York . " * 20_000
+    began = time.process_time()
+    sentence = Sentence.from_text(text, [Span(at * 14 + 3, at * 14 + 11, "city") for at in range(20_000)])
+    assert time.process_time() - began < 10
+    assert len(sentence.spans) == 20_000 and sentence.spans[-1] == Span(79_997, 79_999, "city")

@@ -2,7 +2,8 @@
 
 Parameters before the slash are positional, a starred one takes all that follow, keyword-only ones are flags; a trailing
 underscore is dropped (``from_`` is --from), others become hyphens; a tuple of strings takes A,B,C; a dict takes
---name.key value. Every verb also reads --config FILE (YAML).
+--name.key value. Every verb also reads --config FILE (YAML). A command with a parameter ``config`` also takes the
+record of a version for FILE, and is told which.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from docstring_parser import parse as parse_docstring
 from jsonargparse import ArgumentParser
 
 from retainer.errors import InputError, nearest
+from retainer.replay import expanded
 
 Command = Callable[..., Any]
 
@@ -25,13 +27,16 @@ _NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: 
 
 def parse(verb: str, command: Command, argv: Sequence[str]) -> dict[str, Any]:
     """Return the arguments for ``command``, or explain in one sentence what is wrong with ``argv``."""
-    parser = build(verb, command)
+    parser, record = build(verb, command), None
+    parameters = inspect.signature(command).parameters
+    if "config" in parameters:
+        argv, record = expanded(argv)
     try:
         given = parser.parse_args(list(argv)).as_dict()
     except ArgumentError as error:
         raise InputError(f"{_one_sentence(str(error), command)} (see: retainer {verb} --help)") from None
-    given.pop("config", None)
-    names = {_flag(name): name for name in inspect.signature(command).parameters}
+    given["config"] = record
+    names = {_flag(name): name for name in parameters}
     return {names[key]: value for key, value in given.items() if key in names}
 
 
@@ -56,8 +61,10 @@ def build(verb: str, command: Command) -> ArgumentParser:
     )
     hints = get_type_hints(command)
     for parameter in inspect.signature(command).parameters.values():
-        _add(parser, parameter, hints[parameter.name], about.get(parameter.name, ""))
-    parser.add_argument("--config", action="config", help="Read any of these from a YAML file.")
+        if parameter.name != "config":
+            _add(parser, parameter, hints[parameter.name], about.get(parameter.name, ""))
+    usual = "Read any of these from a YAML file."
+    parser.add_argument("--config", action="config", help=about.get("config") or usual)
     return parser
 
 

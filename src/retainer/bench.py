@@ -61,7 +61,16 @@ class Bench:
         with FileLock(folder.with_suffix(".lock")):
             if not folder.exists():
                 start, task = load(one.encoder, device=self.device, head=one.recipe.head), made.task(1)
-                learn(task.train, start, dev=task.dev, recipe=one.recipe, seed=one.seed, device=self.device, out=folder)
+                learn(
+                    task.train,
+                    start,
+                    dev=task.dev,
+                    recipe=one.recipe,
+                    seed=one.seed,
+                    device=self.device,
+                    out=folder,
+                    measured=False,
+                )
         return load(folder, device=self.device)
 
     def keep_gold(self, cells: Sequence[Cell]) -> None:

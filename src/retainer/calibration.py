@@ -9,7 +9,7 @@ data say nothing about them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -104,8 +104,9 @@ def apply(curves: Mapping[str, Curve], scores: Array, types: Iterable[str]) -> A
 
 @dataclass(frozen=True)
 class Bin:
-    """Entities with scores in one tenth: how many, their mean score, and the share of them that is right."""
+    """Entities with scores in one tenth (from 0): how many, their mean score, and the share of them that is right."""
 
+    tenth: int
     count: int
     score: float
     right: float
@@ -116,7 +117,7 @@ def bins(scores: Sequence[float] | Array, right: Sequence[bool] | Right) -> list
     s, r = np.asarray(scores, dtype=float), np.asarray(right, dtype=float)
     tenth = np.minimum((s * BINS).astype(int), BINS - 1)
     return [
-        Bin(int(chosen.sum()), float(s[chosen].mean()), float(r[chosen].mean()))
+        Bin(number, int(chosen.sum()), float(s[chosen].mean()), float(r[chosen].mean()))
         for number in range(BINS)
         if (chosen := tenth == number).any()
     ]
@@ -127,6 +128,20 @@ def error(scores: Sequence[float] | Array, right: Sequence[bool] | Right) -> flo
     found = bins(scores, right)
     total = sum(one.count for one in found)
     return 100 * sum(one.count * abs(one.score - one.right) for one in found) / total if total else None
+
+
+def reliability(scores: Array, right: Right, names: Sequence[str], types: Iterable[str]) -> dict[str, Any]:
+    """Measure how far scores can be taken at their word, all together and type by type: an error, and the tenths.
+
+    All together may look better than any type, where one is too sure and another not sure enough.
+    """
+    owners = np.array(names, dtype=object)
+    per_type = {type_: _measured(scores[owners == type_], right[owners == type_]) for type_ in types}
+    return {**_measured(scores, right), "per_type": per_type}
+
+
+def _measured(scores: Array, right: Right) -> dict[str, Any]:
+    return {"error": error(scores, right), "bins": [asdict(one) for one in bins(scores, right)]}
 
 
 def _logit(scores: Array) -> Array:

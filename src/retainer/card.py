@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from retainer.chain import Origin, Scores, learned_last, origins, short, told, versions_of
+from retainer.chain import Origin, Scores, learned, learned_last, origins, short, told, versions_of
 from retainer.lineage import Lineage
 
 TAGS = ("token-classification", "named-entity-recognition", "ner", "continual-learning", "retainer")
@@ -108,10 +108,9 @@ def _results(lineage: Lineage, name: str, metrics: Sequence[Mapping[str, Any]]) 
 
 
 def _summary(lineage: Lineage) -> str:
-    new = lineage.tasks[-1] if lineage.tasks and not lineage.change else ()
-    old = [type_ for task in lineage.tasks[:-1] for type_ in task]
-    what = plain(told(lineage.change)) if lineage.change else f"learned {_list(new)}"
-    kept = f" and was to keep {_list(old)}" if new and old else ""
+    old = [type_ for task in lineage.tasks[:-1] for type_ in task if type_ not in lineage.again]
+    what = plain(told(lineage.change)) if lineage.change else plain(learned(lineage))
+    kept = f" and was to keep {_list(old)}" if old and not lineage.change else ""
     begin = lineage.base_model or lineage.encoder
     came = f" The chain of versions began with {plain(begin)}." if begin else ""
     return (
@@ -132,9 +131,24 @@ def _means(known: Mapping[str, Origin]) -> str:
             f"- **keep** (old types, mean F1 on the same dev set): {_mean([after for _, after in old])}",
             f"- **forget** (what the old types lost by it): {_mean([before - after for before, after in old])} points",
         ]
-    elif any(origin.now is None for origin in known.values()):
+    kept, there = _agreed(known)
+    if there:
+        share = f"{100 * kept / there:.2f} %, {kept} of {there} entities"
+        lines.append(f"- **agreement** (what the version before found on dev, still found): {share}")
+    elif not old and any(origin.now is None for origin in known.values()):
         lines.append("- **keep** and **forget**: not measured, for the dev set has no old types")
     return "\n".join(lines)
+
+
+def _agreed(known: Mapping[str, Origin]) -> tuple[int, int]:
+    """Count the entities of the version before that are kept, and all that could have been."""
+    fates = [origin.fate for origin in known.values() if origin.fate]
+    return sum(one["kept"] for one in fates), sum(_there(one) for one in fates)
+
+
+def _there(fate: Mapping[str, Any]) -> int:
+    """Count what there was to keep: the annotation says that given and corrected entities should not be found."""
+    return int(fate["found"] - fate["given"] - fate["corrected"])
 
 
 def _mean(values: Sequence[float]) -> str:
@@ -150,12 +164,17 @@ def _types(lineage: Lineage, known: Mapping[str, Origin]) -> str:
             _number(origin.before),
             _number(origin.now),
             str(origin.now["support"]) if origin.now else "",
+            f"{origin.fate['kept']} of {_there(origin.fate)}" if origin.fate else "",
             plain(_story(lineage, type_, origin)),
         )
         for type_, origin in known.items()
     ]
-    head = ("type", "learned in", "F1 when learned", "F1 before", "F1 now", "entities in dev", "remarks")
-    return f"{_table(head, rows)}\n\nF1 of whole entities on dev, in percent. Empty: not measured."
+    head = ("type", "learned in", "F1 when learned", "F1 before", "F1 now", "entities in dev", "still found", "remarks")
+    legend = (
+        "F1 of whole entities on dev, in percent. Still found: what the version before found on dev, less what the "
+        "annotation contradicts. Empty: not measured."
+    )
+    return f"{_table(head, rows)}\n\n{legend}"
 
 
 def _story(lineage: Lineage, type_: str, origin: Origin) -> str:
@@ -172,6 +191,7 @@ def _made(lineage: Lineage) -> str:
         "method": f"{lineage.method}{_fields(lineage.fields)}",
         "data": f"{data.get('sentences', 0)} sentences, SHA-256 {short(data.get('sha256', ''))}",
         "entities": ", ".join(f"{count} {flat(type_)}" for type_, count in data.get("entities", {}).items()),
+        "exemplars": _kept_data(data.get("exemplars")),
         "dev": f"{data.get('dev_sentences', 0)} sentences",
         "epoch": f"{scores.get('epoch', '')} of {len(scores.get('history', ()))}",
         "recipe": _fields(lineage.recipe).strip(" ()"),
@@ -183,12 +203,19 @@ def _made(lineage: Lineage) -> str:
     return f"In the data, O means that nothing was annotated, not that there is no entity.\n\n{table}"
 
 
+def _kept_data(exemplars: Mapping[str, Any] | None) -> str:
+    """Say which sentences of old types were kept, if any."""
+    if not exemplars:
+        return ""
+    counts = ", ".join(f"{count} {flat(type_)}" for type_, count in exemplars["entities"].items())
+    return f"{exemplars['sentences']} sentences ({counts}), SHA-256 {short(exemplars['sha256'])}"
+
+
 def _chain(chain: Sequence[Lineage]) -> str:
     """List the versions, newest first."""
     rows = []
     for number, one in reversed(list(enumerate(chain, 1))):
-        new = one.tasks[-1] if one.tasks else ()
-        what = told(one.change) if one.change else f"learned {', '.join(new)}"
+        what = told(one.change) if one.change else learned(one)
         sentences = f"{one.data['sentences']} sentences" if one.data else ""
         rows.append((str(number), f"`{short(one.own_hash)}`", plain(what), one.method, sentences, one.created[:10]))
     return _table(("version", "hash", "what", "method", "data", "day"), rows)

@@ -37,6 +37,8 @@ class Origin:
     """Its scores in the present version; None if that was not measured since anything was trained."""
     before: Scores | None = None
     """Its scores on the same dev set before the last task."""
+    fate: Mapping[str, Any] | None = None
+    """What became in the last task of the entities of this type that the version before found in the dev set."""
     story: str = ""
     """What was done to it, in words."""
 
@@ -62,9 +64,10 @@ def learned_last(lineage: Lineage) -> Lineage | None:
 def _learned(known: Mapping[str, Origin], number: int, one: Lineage) -> dict[str, Origin]:
     """Add what a task brought; whatever was measured of older types before does not hold any more."""
     now, before = one.scores.get("per_type", {}), one.scores.get("before", {})
+    fates = one.scores.get("balance", {}).get("old", {})
     new = {type_: Origin(number, now.get(type_), now.get(type_)) for type_ in one.tasks[-1]}
     old = {
-        type_: replace(origin, now=now.get(type_), before=before.get(type_))
+        type_: replace(origin, now=now.get(type_), before=before.get(type_), fate=fates.get(type_))
         for type_, origin in known.items()
         if type_ not in new
     }
@@ -85,6 +88,12 @@ def _changed(known: Mapping[str, Origin], verb: str, became: Became) -> dict[str
             else:
                 changed[name] = Origin(origin.version, story=f"split off {type_}")
     return changed
+
+
+def learned(one: Lineage) -> str:
+    """Say in words what a task taught."""
+    parts = [", ".join(one.tasks[-1]) if one.tasks else "", f"more of {', '.join(one.again)}" if one.again else ""]
+    return "learned " + " and ".join(part for part in parts if part)
 
 
 def told(change: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ VERBS = {
     "compare": "say what a new version kept, gained and lost; a gate for CI",
     "serve": "answer questions over HTTP, with one version or several",
     "bench": "measure methods side by side over the tasks of a benchmark",
-    "report": "say which method of a bench to use, and whether the difference is real",
+    "report": "say which method of a bench to use, and whether that is real; or how far to trust a version's scores",
     "log": "tell the history of a version: what it learned when, how, from what, and how well",
     "verify": "see whether a version is still what was saved, file by file",
     "rollback": "write the version before a version again",

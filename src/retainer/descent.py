@@ -20,6 +20,7 @@ from retainer.outputs import Outputs
 from retainer.precision import Full, Half, has_bfloat16
 from retainer.predict import observe
 from retainer.recipe import Recipe
+from retainer.truth import asked_of_old
 
 
 class Descent:
@@ -68,12 +69,20 @@ class Descent:
         rows = batch.words.flatten()
         labels = lesson.tokens.labels[rows.clamp(min=0)].masked_fill(rows < 0, IGNORE)
         given = Tokens(labels, rows, lesson.tokens.outside, lesson.tokens.old)
-        student = self._look(batch, given)
+        student = self._asked(self._look(batch, given), given)
         clock = Clock(self.step // self.steps, self.recipe.epochs, self.step, self.recipe.epochs * self.steps)
         with torch.no_grad():
-            teacher = lesson.live.outputs(batch, lesson.method.needs) if lesson.live else lesson.teacher.at(rows)
+            teacher = self._heard(batch, rows)
             targets = lesson.method.targets(given, teacher, lesson.memory, clock)
         return lesson.method.losses(student, teacher, given, targets)
+
+    def _heard(self, batch: Batch, rows: Tensor) -> Outputs:
+        """Return what the teacher says of a batch; where it was told what is annotated, that is in its kept scores."""
+        lesson = self.lesson
+        if lesson.live is None:
+            return lesson.teacher.at(rows)
+        said = lesson.live.outputs(batch, lesson.method.needs)
+        return replace(said, logits=lesson.teacher.at(rows).logits) if lesson.informed else said
 
     def _look(self, batch: Batch, given: Tokens) -> Outputs:
         """Return what the student says of a batch, and of what else the method wants it to look at."""
@@ -86,6 +95,15 @@ class Descent:
             with torch.no_grad():
                 student = replace(student, matched=tagger.head(self.recalled[matches.clamp(min=0)]))
         return student
+
+    def _asked(self, student: Outputs, given: Tokens) -> Outputs:
+        """Return what the student says, of exemplars about old types only; without exemplars the very same."""
+        lesson, size = self.lesson, student.logits.shape[-1]
+        if lesson.open is None or size == given.old:
+            return student
+        marked = lesson.open[given.rows.clamp(min=0)] & given.labelled
+        again = student.again and self._asked(student.again, given)
+        return replace(student, logits=asked_of_old(student.logits, marked, given.old, given.outside), again=again)
 
     def _update(self) -> None:
         groups = self.optimizer.param_groups

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from retainer.pieces import Cutter
 from retainer.spans import Sentence
 
 BUCKETS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
@@ -152,13 +154,13 @@ class Encoder:
     def __call__(self, sentences: Sequence[Sentence], device: torch.device | str = "cpu") -> Encoded:
         """Encode sentences and put them on a device."""
         rows = _Windows(self._frame(), self.limit)
-        for sentence, (ids, firsts) in zip(sentences, self._pieces(sentences), strict=True):
+        for sentence, (ids, firsts) in zip(sentences, self._cutter(sentences), strict=True):
             rows.add(ids, firsts, len(sentence.words))
         return rows.encoded(self.tokenizer.pad_token_id or 0, device)
 
     def by_word(self, sentences: Sequence[Sentence]) -> Iterator[list[list[int]]]:
         """Yield the pieces of every word of each sentence."""
-        for ids, firsts in self._pieces(sentences):
+        for ids, firsts in self._cutter(sentences):
             yield [ids[a:b] for a, b in zip(firsts, [*firsts[1:], len(ids)][: len(firsts)], strict=True)]
 
     def _frame(self) -> tuple[list[int], list[int]]:
@@ -168,31 +170,9 @@ class Encoder:
         at = next(i for i in range(len(full)) if full[i : i + len(bare)] == bare)
         return full[:at], full[at + len(bare) :]
 
-    def _pieces(self, sentences: Sequence[Sentence]) -> Iterator[tuple[list[int], list[int]]]:
-        """Yield the pieces of each sentence and where each of its words begins among them."""
-        filled = [list(s.words) or [" "] for s in sentences]
-        if not filled:
-            return
-        backend = self.tokenizer.backend_tokenizer  # its wrapper spends half the time on copies nobody reads
-        backend.no_truncation()
-        backend.no_padding()
-        encodings = backend.encode_batch(filled, is_pretokenized=True, add_special_tokens=False)
-        for sentence, encoding in zip(sentences, encodings, strict=True):
-            yield _complete(encoding.ids, encoding.word_ids, len(sentence.words), self.tokenizer.unk_token_id or 0)
-
-
-def _complete(ids: list[int], owners: list[int], count: int, unknown: int) -> tuple[list[int], list[int]]:
-    """Find the first piece of every word; a word the tokenizer drops is kept as one unknown piece."""
-    firsts = [i for i, owner in enumerate(owners) if i == 0 or owner != owners[i - 1]]
-    if len(firsts) == count:
-        return ids, firsts
-    by_word: list[list[int]] = [[] for _ in range(count)]
-    for piece, owner in zip(ids, owners, strict=True):
-        if owner < count:
-            by_word[owner].append(piece)
-    parts = [pieces or [unknown] for pieces in by_word]
-    starts = np.cumsum([0, *map(len, parts)])[:-1].tolist()
-    return [piece for part in parts for piece in part], starts
+    @cached_property
+    def _cutter(self) -> Cutter:
+        return Cutter(self.tokenizer.backend_tokenizer, self.tokenizer.unk_token_id or 0)
 
 
 class _Windows:

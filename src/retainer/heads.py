@@ -1,13 +1,13 @@
 """The classifier on top of the encoder: how it scores, how it grows, how it folds into a plain linear layer.
 
 A head keeps its old rows and its new rows apart. So old scores are computed by the very same product before and after
-growing, bit for bit, and the old rows can be frozen by themselves.
+growing, bit for bit, and the old rows can be frozen by themselves; those that are learned again have copies that move.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -41,9 +41,21 @@ class Head(nn.Module):
 
     norm: Tensor
 
-    def __init__(self, kind: Kind, old: Rows, new: Rows | None = None, sigma: float = 1.0, norm: float = 1.0) -> None:
+    at: Tensor
+
+    def __init__(
+        self,
+        kind: Kind,
+        old: Rows,
+        new: Rows | None = None,
+        sigma: float = 1.0,
+        norm: float = 1.0,
+        again: Sequence[int] = (),
+    ) -> None:
         super().__init__()
         self.kind, self.old, self.new = kind, old, new
+        self.register_buffer("at", torch.tensor(again, dtype=torch.long, device=old.weight.device), persistent=False)
+        self.again = Rows(old.weight[self.at], old.bias[self.at]) if again else None
         self.register_buffer("norm", torch.tensor(float(norm)))
         self.sigma = nn.Parameter(torch.tensor(float(sigma)), requires_grad=kind != "linear")
         if kind != "linear":
@@ -58,24 +70,32 @@ class Head(nn.Module):
 
     @property
     def blocks(self) -> list[Rows]:
-        """The old rows and, once grown, the new ones."""
-        return [self.old] if self.new is None else [self.old, self.new]
+        """The old rows and, once grown, the new ones and those that are learned again."""
+        return [rows for rows in (self.old, self.new, self.again) if rows is not None]
+
+    def _matrices(self) -> list[tuple[Tensor, Tensor]]:
+        """Return weight and bias of the old rows, the ones learned again in their places, and of the new rows."""
+        weight, bias = cast(Tensor, self.old.weight), cast(Tensor, self.old.bias)
+        if self.again is not None:
+            weight = weight.index_copy(0, self.at, self.again.weight)
+            bias = bias.index_copy(0, self.at, self.again.bias)
+        return [(weight, bias)] if self.new is None else [(weight, bias), (self.new.weight, self.new.bias)]
 
     def forward(self, hidden: Tensor) -> Tensor:
         """Score token vectors in full precision, whatever precision the encoder ran in."""
         hidden = hidden.float()
         if self.kind == "linear":
-            return torch.cat([F.linear(hidden, rows.weight, rows.bias) for rows in self.blocks], dim=-1)
+            return torch.cat([F.linear(hidden, *rows) for rows in self._matrices()], dim=-1)
         unit = F.normalize(hidden, dim=1 if self.kind == "sequence" else -1)
-        return self.sigma * torch.cat([F.linear(unit, F.normalize(rows.weight, dim=-1)) for rows in self.blocks], -1)
+        return self.sigma * torch.cat([F.linear(unit, F.normalize(row, dim=-1)) for row, _ in self._matrices()], -1)
 
     def weight(self) -> Tensor:
         """Return all rows as one matrix."""
-        return torch.cat([rows.weight for rows in self.blocks]).detach()
+        return torch.cat([weight for weight, _ in self._matrices()]).detach()
 
     def bias(self) -> Tensor:
         """Return all biases as one vector."""
-        return torch.cat([rows.bias for rows in self.blocks]).detach()
+        return torch.cat([bias for _, bias in self._matrices()]).detach()
 
     def merged(self) -> Head:
         """Return the same head with its rows in one block: what the next task calls old."""
@@ -105,12 +125,15 @@ class Head(nn.Module):
             return self.weight(), self.bias()
         return F.normalize(self.weight(), dim=-1) * (self.sigma.detach() / self.norm), self.bias()
 
-    def grow(self, labels: Labels, hidden: Tensor, gold: Tensor, ready: Head | None = None) -> Head:
+    def grow(
+        self, labels: Labels, hidden: Tensor, gold: Tensor, ready: Head | None = None, again: Sequence[int] = ()
+    ) -> Head:
         """Add rows for the labels this head lacks, so that no prediction on the slice changes before training.
 
         ``hidden`` are the vectors of all words of the slice under the old encoder and ``gold`` their labels in the
         grown label set. A new row points from the centre of all words to the centre of its own. Where the first of
-        the new labels have their rows already, ``ready`` holds them.
+        the new labels have their rows already, ``ready`` holds them. Old rows named in ``again`` are learned again,
+        even where the others stand still.
         """
         old = self.merged().to(hidden.device)
         known = len(old.weight()) + (0 if ready is None else len(ready.weight()))
@@ -120,7 +143,8 @@ class Head(nn.Module):
         new = place(old, toward, hidden, best) if len(toward) else Rows(toward, toward.new_zeros(0))
         if ready is not None:
             new = Rows(torch.cat([ready.weight(), new.weight]), torch.cat([ready.bias(), new.bias]))
-        return Head(self.kind, old.old, new, sigma=float(self.sigma.detach()))
+        sigma = float(self.sigma.detach())
+        return Head(self.kind, old.old, new if len(new.weight) else None, sigma=sigma, again=again)
 
 
 def released_head(old: Head, labels: Labels, hidden: Tensor, gold: Tensor, base: bool) -> Head:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from retainer.corpora import Corpus, fingerprint, read
-from retainer.errors import InputError
+from retainer.errors import InputError, nearest
 from retainer.lesson import Seeds, hold_out, set_aside
 from retainer.methods import METHODS, Method
 from retainer.methods import method as find_method
@@ -18,6 +18,7 @@ from retainer.onnx import Exported
 from retainer.recipe import Recipe
 from retainer.runtime import pick_device
 from retainer.tasks import hide, require_types
+from retainer.truth import Truth
 from retainer.version import Version, load
 
 
@@ -36,6 +37,33 @@ class Job:
     dev_given: bool
     """Whether the dev set was given, and not set aside."""
     seeds: Seeds = Seeds()
+    truth: Truth = Truth()
+    exemplars: Corpus | None = None
+
+    @property
+    def taught(self) -> tuple[str, ...]:
+        """The types this task is about: the new ones, and the old ones there are more data for."""
+        return (*self.new, *self.truth.again)
+
+    @property
+    def notes(self) -> list[str]:
+        """What is worth knowing about the data before anything is learned."""
+        some = [type_ for type_ in self.train.types if type_ not in self.taught]
+        if not some:
+            return []
+        return [
+            f"{self.corpus.source} also has entities of {', '.join(some)}, which the model knows: they are gold where "
+            f"they stand, and elsewhere the model goes by what it knew; if all of them are annotated, say so (--types "
+            f"{','.join((*self.taught, *some))})"
+        ]
+
+    @cached_property
+    def told(self) -> tuple[str, ...]:
+        """The types of which every entity in the dev set is annotated, as far as anybody can know.
+
+        In a part set aside of the training data old types may be annotated here and there, which measures nothing.
+        """
+        return self.dev.types if self.dev_given and self.dev is not None else self.taught
 
     @cached_property
     def facts(self) -> dict[str, Any]:
@@ -43,12 +71,13 @@ class Job:
         return {
             "parent": self.version.fingerprint,
             "new": list(self.new),
+            "again": self.truth.again,
             "data": {
-                "sha256": fingerprint(self.train),
-                "sentences": len(self.train),
-                "entities": dict(sorted(self.train.counts.items())),
+                **_described(self.train),
                 "dev_sha256": "" if self.dev is None else fingerprint(self.dev),
                 "dev_sentences": 0 if self.dev is None else len(self.dev),
+                "dev_given": self.dev_given,
+                **({} if self.exemplars is None else {"exemplars": _described(self.exemplars)}),
             },
             "method": next((name for name, one in METHODS.items() if one == self.method), type(self.method).__name__),
             "fields": dataclasses.asdict(self.method),
@@ -66,6 +95,7 @@ def job_of(
     recipe: Recipe,
     seed: int,
     device: str,
+    exemplars: Corpus | str | Path | None = None,
 ) -> Job:
     """Check everything that can be wrong before anything is computed."""
     way = find_method(method) if isinstance(method, str) else method
@@ -81,14 +111,41 @@ def job_of(
         raise InputError("this method repeats the defects of released code and is for `retainer bench` alone; use rdp")
     if way.joint and version.types:
         version = _from_encoder(version, corpus, device, recipe)
-    new = _new_types(version, corpus, chosen)
+    new = _new_types(version, corpus, chosen, named=bool(types))
+    again = tuple(type_ for type_ in chosen if type_ not in new) if types else ()
+    kept = exemplars if isinstance(exemplars, Corpus) or exemplars is None else read(exemplars)
+    truth = Truth(again) if kept is None else _with_exemplars(kept, version, new, again)
     shown = hide(corpus, chosen)
     if dev_set is not None:
-        _require_selectable(dev_set, version, new, recipe)
+        _require_selectable(dev_set, version, (*new, *again), recipe)
     given = dev_set is not None
     train, dev_set = (shown, dev_set) if given else hold_out(shown, recipe.holdout, seed)
     version, seeds = _parted(version, new)
-    return Job(version, new, corpus, train, dev_set, way, recipe, seed, given, seeds)
+    return Job(version, new, corpus, train, dev_set, way, recipe, seed, given, seeds, truth, kept)
+
+
+def _described(corpus: Corpus) -> dict[str, Any]:
+    """Return fingerprint and counts of some data; no text."""
+    counts = dict(sorted(corpus.counts.items()))
+    return {"sha256": fingerprint(corpus), "sentences": len(corpus), "entities": counts}
+
+
+def _with_exemplars(kept: Corpus, version: Version, new: Sequence[str], again: Sequence[str]) -> Truth:
+    """Check the exemplars: they are about types the model knows, and about none that nobody teaches."""
+    known = version.learned_types
+    if not known:
+        raise InputError(f"the model knows no type yet, so there is nothing the exemplars ({kept.source}) could keep")
+    if strange := [type_ for type_ in kept.types if type_ not in (*known, *new)]:
+        raise InputError(
+            f"{kept.source} has entities of {strange[0]!r}{nearest(strange[0], known)}, which the model does not know "
+            f"and this run does not teach; exemplars are about {', '.join(known)}"
+        )
+    if not set(kept.types) & set(known):
+        raise InputError(
+            f"{kept.source} has no entity of a type the model knows ({', '.join(known)}), so these exemplars keep "
+            f"nothing"
+        )
+    return Truth(tuple(again), kept.sentences)
 
 
 def _parted(version: Version, new: Sequence[str]) -> tuple[Version, Seeds]:
@@ -100,19 +157,21 @@ def _parted(version: Version, new: Sequence[str]) -> tuple[Version, Seeds]:
     return Version(tagger, version.lineage, version.generators, version.place), seeds
 
 
-def _new_types(version: Version, corpus: Corpus, chosen: Sequence[str]) -> tuple[str, ...]:
+def _new_types(version: Version, corpus: Corpus, chosen: Sequence[str], named: bool) -> tuple[str, ...]:
+    """Return the new types; if there are none, somebody may have given the wrong model, unless the types were named."""
     new = tuple(type_ for type_ in chosen if type_ not in version.learned_types)
-    if not new:
+    if not new and not named:
         raise InputError(
             f"no type of {corpus.source} ({', '.join(chosen)}) is new to the model, which already knows "
-            f"{', '.join(version.types)}"
+            f"{', '.join(version.types)}; to teach it more of what it knows, name the types (--types "
+            f"{','.join(chosen)})"
         )
     return new
 
 
-def _require_selectable(dev: Corpus, version: Version, new: Sequence[str], recipe: Recipe) -> None:
+def _require_selectable(dev: Corpus, version: Version, taught: Sequence[str], recipe: Recipe) -> None:
     """Refuse a dev set on which no epoch would be better than another."""
-    wanted = {"new": [new], "all": [new, version.types or new], "last": []}[recipe.select]
+    wanted = {"new": [taught], "all": [taught, version.types or taught], "last": []}[recipe.select]
     for types in wanted:
         if not any(type_ in dev.counts for type_ in types):
             raise InputError(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from retainer.calibration import curves_of
+from retainer.balance import Measured, balance, measure
 from retainer.checkpoint import Checkpoint, key_of
 from retainer.corpora import Corpus
 from retainer.errors import InputError
@@ -17,13 +17,12 @@ from retainer.keep import require_keepable
 from retainer.lesson import Review, prepare
 from retainer.lineage import Lineage
 from retainer.methods import Method
-from retainer.metrics import predicted_spans
-from retainer.predict import scores_of, tag
+from retainer.model import Tagger
 from retainer.progress import Silence
 from retainer.recipe import Recipe
+from retainer.replay import Replay
 from retainer.review import made_up, remember
 from retainer.runtime import repeatable
-from retainer.tasks import hide
 from retainer.training import Diverged, Training
 from retainer.version import Version
 
@@ -43,30 +42,42 @@ def learn(
     watch: Silence | None = None,
     checkpoint_seconds: float = 60.0,
     keep_parent: bool = False,
+    measured: bool = True,
+    replay: Replay | None = None,
+    exemplars: Corpus | str | Path | None = None,
 ) -> Version:
     """Teach a version the new types of some data, and return the next version (written to ``out`` if given).
 
-    The data need only the new types annotated: O means "not annotated", not "no entity". A bare encoder learns its
-    first types with plain cross-entropy, whatever the method. A run that was killed goes on where it was, if it is
+    The data need only the new types annotated: O means "not annotated", not "no entity". Old types may be annotated
+    too, and are gold where they are; of those that ``types`` names every entity is, so a word without one is none, and
+    there need be no new type at all. A bare encoder learns its first types with plain cross-entropy, whatever the
+    method. A run that was killed goes on where it was, if it is
     started again with the same data, numbers and ``out`` (or ``partial``, the folder of its state, which is beside
     ``out`` unless given). ``keep_parent`` puts into ``out`` what `retainer rollback` needs to write the version before
-    this one again.
+    this one again. At the end both versions look at the dev set once, to say what was kept and gained and how scores
+    become probabilities; who measures by other means says ``measured=False``. A ``replay`` refuses other data and
+    another start than those of the run it repeats. ``exemplars`` are annotated sentences of old types, if some could be
+    kept: they join the data, and whether a word without annotation there is of a new type stays open.
     """
     folder = None if out is None else require_free(out)
-    job = job_of(data, start, types, method, dev, recipe or Recipe(), seed, device)
+    job = job_of(data, start, types, method, dev, recipe or Recipe(), seed, device, exemplars)
     if keep_parent and folder is None:
         raise InputError("keep_parent needs a folder to put the version before into (out)")
     parent = require_keepable(job.version.place, job.version.types) if keep_parent else None
     watch = watch or Silence()
+    if replay is not None:
+        replay.check(job.facts, job.version.lineage.own_hash, watch.note)
+    for note in job.notes:
+        watch.note(note)
     state = Path(partial) if partial is not None else folder and _partial(folder)
     checkpoint = None if state is None else Checkpoint(state, key_of(job.facts), checkpoint_seconds)
     try:
-        learned = _learned(job, folder, checkpoint, watch)
+        learned = _learned(job, folder, checkpoint, watch, measured)
     except RuntimeError as error:
         if "deterministic" not in str(error):
             raise
         watch.note(f"the same seed will not give quite the same result here: {str(error).splitlines()[0]}")
-        learned = _learned(job, folder, checkpoint, watch, strict=False)
+        learned = _learned(job, folder, checkpoint, watch, measured, strict=False)
     if folder is not None:
         learned.save(folder, keep_parent=parent)
     if checkpoint is not None:
@@ -75,45 +86,47 @@ def learn(
 
 
 def _learned(
-    job: Job, folder: Path | None, checkpoint: Checkpoint | None, watch: Silence, *, strict: bool = True
+    job: Job, folder: Path | None, checkpoint: Checkpoint | None, watch: Silence, measured: bool, *, strict: bool = True
 ) -> Version:
     """Learn in one stage, or in two if the method reviews what is old."""
     learn_it = _reviewed if job.method.reviews else _train
     with repeatable(job.version.tagger.device, job.seed, strict=strict):
-        return learn_it(job, folder, checkpoint, watch)
+        student, training = learn_it(job, folder, checkpoint, watch)
+        learned = Version(student, _lineage(job, training, student, measured))
+        if not job.method.reviews:
+            return learned
+        return remember(Version(student, learned.lineage, job.version.generators), job.train, job.taught, job.seed)
 
 
-def _reviewed(job: Job, folder: Path | None, checkpoint: Checkpoint | None, watch: Silence) -> Version:
-    """Learn, then learn again with a review of what is old; and remember what is new for the next time."""
+def _reviewed(job: Job, folder: Path | None, checkpoint: Checkpoint | None, watch: Silence) -> tuple[Tagger, Training]:
+    """Learn, then learn again with a review of what is old."""
     before = job.version
     if before.generators:
-        first = _train(job, folder, None, watch)  # a killed run learns it again, which gives the same
+        first, _ = _train(job, folder, None, watch)  # a killed run learns it again, which gives the same
         watch.note("reviewing the old types")
-        review = Review(made_up(before, len(job.train), job.seed), first.tagger)
-        learned = _train(job, folder, checkpoint, watch, review)
-    else:
-        if before.types:
-            watch.note(
-                "the model keeps no language model of its old types, so there is nothing to review; versions learned "
-                "with this method, the first one too, keep one"
-            )
-        learned = _train(job, folder, checkpoint, watch)
-    return remember(Version(learned.tagger, learned.lineage, before.generators), job.train, job.new, job.seed)
+        review = Review(made_up(before, len(job.train), job.seed), first)
+        return _train(job, folder, checkpoint, watch, review)
+    if before.types:
+        watch.note(
+            "the model keeps no language model of its old types, so there is nothing to review; versions learned "
+            "with this method, the first one too, keep one"
+        )
+    return _train(job, folder, checkpoint, watch)
 
 
 def _train(
     job: Job, folder: Path | None, checkpoint: Checkpoint | None, watch: Silence, review: Review | None = None
-) -> Version:
-    lesson = prepare(job.version.tagger, job.train, job.dev, job.new, job.method, job.recipe, review, job.seeds)
+) -> tuple[Tagger, Training]:
+    start, data = job.version.tagger, (job.train, job.dev)
+    lesson = prepare(start, *data, job.new, job.method, job.recipe, review, job.seeds, job.truth)
     training = Training(lesson, job.recipe, job.seed, watch)
-    watch.start(f"learning {', '.join(job.new)}", training.steps * job.recipe.epochs)
+    watch.start(f"learning {', '.join(job.taught)}", training.steps * job.recipe.epochs)
     try:
-        student = training.run(checkpoint)
+        return training.run(checkpoint), training
     except Diverged as error:
         raise _with_last_good(error, training, job, folder) from None
     finally:
         watch.finish()
-    return Version(student, _lineage(job, training))
 
 
 def _partial(folder: Path) -> Path:
@@ -121,10 +134,11 @@ def _partial(folder: Path) -> Path:
     return folder.with_name(folder.name + ".partial")
 
 
-def _lineage(job: Job, training: Training) -> Lineage:
+def _lineage(job: Job, training: Training, student: Tagger, measured: bool = True) -> Lineage:
     """Write down where the new version comes from."""
     record = job.version.heir(**{name: value for name, value in job.facts.items() if name != "new"})
     tasks = [tuple(type_ for type_ in task if type_ not in job.new) for task in record.tasks]
+    seen = measure(job.version.tagger, student, job.dev, job.told) if measured and job.dev is not None else None
     return dataclasses.replace(
         record,
         task=len(tasks) + 1,
@@ -133,38 +147,33 @@ def _lineage(job: Job, training: Training) -> Lineage:
         scores={
             "dev": training.facts["best"] or (0.0 if training.lesson.dev else None),
             "epoch": training.facts["best_epoch"] or training.facts["epoch"],
-            **_per_type(job, training),
+            **({"per_type": {}} if seen is None else _scores(job, seen)),
             "changed_by_growing": training.lesson.changed,
             "batch": training.recipe.batch,
             "history": training.facts["history"],
         },
-        calibration=_calibration(job, training),
+        calibration=_calibration(job, seen),
     )
 
 
-def _calibration(job: Job, training: Training) -> dict[str, Any]:
-    """Return how scores become probabilities: for new types as the dev set tells, for old ones as before."""
+def _calibration(job: Job, seen: Measured | None) -> dict[str, Any]:
+    """Return how scores become probabilities: for what was taught as the dev set tells, else as before."""
     before = {t: one for t, one in job.version.lineage.calibration.items() if t in job.version.types}
-    dev = training.lesson.dev
-    if dev is None:
-        return before
-    tagged = tag(training.student, dev.encoded)
-    spans = predicted_spans(tagged.ids, training.student.labels, tagged.sentence_starts, dev.types)
-    found = curves_of(spans, scores_of(spans, tagged), dev.gold, dev.types)
-    return {**before, **{type_: one for type_, one in found.items() if type_ in job.new}}
+    found = {} if seen is None else seen.curves
+    return {**before, **{type_: one for type_, one in found.items() if type_ in job.taught}}
 
 
-def _per_type(job: Job, training: Training) -> dict[str, Any]:
-    """Return the scores of all types the dev set tells something about, and what the old ones had before.
-
-    In a part set aside of the training data old types may be annotated here and there, which measures nothing.
-    """
-    told = {type_: one for type_, one in training.facts.get("per_type", {}).items() if one["support"]}
-    if not job.dev_given or job.dev is None:
-        return {"per_type": {type_: one for type_, one in told.items() if type_ in job.new}}
-    old = [type_ for type_ in told if type_ not in job.new]
-    before = job.version.evaluate(hide(job.dev, old)).as_dict()["per_type"] if old else {}
-    return {"per_type": told, "before": {type_: before[type_] for type_ in old}}
+def _scores(job: Job, seen: Measured) -> dict[str, Any]:
+    """Return the scores of the types the dev set tells something about, those of old ones before, and the balance."""
+    after, before = (one.as_dict()["per_type"] for one in (seen.after, seen.before))
+    told = {type_: one for type_, one in after.items() if type_ in job.told and one["support"]}
+    data = {"sentences": len(job.dev or ()), "set_aside": not job.dev_given}
+    old = {type_: before[type_] for type_ in told if type_ in job.version.types}
+    return {
+        "per_type": told,
+        **({"before": old} if old or job.dev_given else {}),
+        "balance": balance(seen, job.taught, job.told, data),
+    }
 
 
 def _with_last_good(error: Diverged, training: Training, job: Job, folder: Path | None) -> Diverged:
@@ -174,5 +183,6 @@ def _with_last_good(error: Diverged, training: Training, job: Job, folder: Path 
         return error
     place = _partial(folder) / f"epoch-{epoch}"
     if not place.exists():
-        Version(training.student.settled().eval(), _lineage(job, training)).save(place)
+        student = training.student.settled().eval()
+        Version(student, _lineage(job, training, student)).save(place)
     return Diverged(f"{error}; the last good epoch is kept in {place}")

@@ -22,6 +22,7 @@ from retainer.outputs import Outputs
 from retainer.predict import judged, observe, tag
 from retainer.recipe import Recipe
 from retainer.spans import Labels, Sentence
+from retainer.truth import IMPOSSIBLE, Truth, ruled_out
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,10 @@ class Lesson:
     live: Tagger | None = None
     """The teacher itself, where it cannot be asked beforehand: what it says of a word depends on the batch, or would
     take too much room."""
+    informed: bool = False
+    """Whether the teacher's scores were conditioned on the annotation of the slice; then the kept ones count."""
+    open: Tensor | None = None
+    """The words that may be of a new type though they are not annotated, if there are exemplars."""
 
     @property
     def encoded(self) -> list[Encoded]:
@@ -103,10 +108,12 @@ def prepare(
     recipe: Recipe,
     review: Review | None = None,
     seeds: Seeds = Seeds(),  # noqa: B008 (nobody changes it)
+    truth: Truth = Truth(),  # noqa: B008 (nor this)
 ) -> Lesson:
     """Encode the slice, run the frozen teacher over it once, and grow the student's head from what it sees."""
     encoder = Encoder(teacher.encoder.tokenizer, min(teacher.encoder.limit, recipe.window or teacher.encoder.limit))
-    sentences = (*train.sentences, *(review.sentences if review else ()))
+    sentences = (*train.sentences, *truth.exemplars, *(review.sentences if review else ()))
+    real = sum(len(sentence.words) for sentence in train)
     encoded = encoder(sentences, teacher.device)
     seeded = Labels((*teacher.labels.names, *seeds.names))
     labels = seeded.grow(type_ for type_ in new if type_ not in seeded.types)
@@ -118,25 +125,35 @@ def prepare(
     head = (
         _released(teacher, dev, labels)
         if teacher.quirks.sequence_norm
-        else teacher.head.grow(labels, seen.hidden, gold, seeds.head)
+        else teacher.head.grow(labels, seen.hidden, gold, seeds.head, teacher.labels.of(truth.again))
     )
     used: Method = Finetune() if base else method
-    tokens = _tokens(gold, encoded, labels.outside, len(teacher.labels.names), len(train) if review else None)
+    made_up = len(train) + len(truth.exemplars) if review else None
+    tokens = _tokens(gold, encoded, labels.outside, len(teacher.labels.names), made_up)
     with torch.no_grad():
         changed = _changed(head(seen.hidden), seen.logits, len(seeds.names))
-        memory = used.begin(tokens, seen)
+        parts = [(real, truth.again), (len(gold) - real, ())]
+        heard = _informed(seen, ruled_out(gold, parts, teacher.labels))
+        memory = used.begin(tokens, heard)
     return Lesson(
         student=teacher.grown(labels, head),
         method=used,
         slice=encoded,
         tokens=tokens,
-        teacher=_kept(seen, used),
+        teacher=_kept(heard, used),
         memory=memory,
-        dev=_dev_set(dev, encoder, teacher, new, recipe),
+        dev=_dev_set(dev, encoder, teacher, new, truth.again, recipe),
         base=base,
         changed=changed,
         live=teacher if not base and (teacher.quirks.batch or used.needs & {"layers", "maps"}) else None,
+        informed=heard is not seen,
+        open=truth.open(gold, labels.outside, real),
     )
+
+
+def _informed(seen: Outputs, out: Tensor | None) -> Outputs:
+    """Return what the teacher says, given what the annotation rules out; the very same where that is nothing."""
+    return seen if out is None else replace(seen, logits=seen.logits.masked_fill(out, IMPOSSIBLE))
 
 
 def _changed(grown: Tensor, old: Tensor, seeds: int) -> int:
@@ -177,14 +194,14 @@ def gold_labels(sentences: Sequence[Sentence], labels: Labels) -> Tensor:
 
 
 def _dev_set(
-    dev: Corpus | None, encoder: Encoder, teacher: Tagger, new: Sequence[str], recipe: Recipe
+    dev: Corpus | None, encoder: Encoder, teacher: Tagger, new: Sequence[str], again: Sequence[str], recipe: Recipe
 ) -> DevSet | None:
     if dev is None or recipe.select == "last":
         return None
     types = (*teacher.labels.types, *new)
     encoded = encoder(dev.sentences, teacher.device)
     gold = gold_spans(dev.sentences, encoded.sentence_starts, types)
-    return DevSet(encoded, gold, types, types if recipe.select == "all" else tuple(new))
+    return DevSet(encoded, gold, types, types if recipe.select == "all" else (*new, *again))
 
 
 def hold_out(corpus: Corpus, share: float, seed: int) -> tuple[Corpus, Corpus | None]:

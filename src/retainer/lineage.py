@@ -61,7 +61,10 @@ class Lineage:
     task: int = 0
     """How many tasks have been learned."""
     tasks: tuple[tuple[str, ...], ...] = ()
-    """The types each task brought, by their present names; types a foreign checkpoint already had come first."""
+    """The types each task brought, by their present names, if any; types a foreign checkpoint already had come
+    first."""
+    again: tuple[str, ...] = ()
+    """Types of earlier tasks that the last task had more data for."""
     pending: tuple[str, ...] = ()
     """Types that a split made and nobody has taught yet; learning takes them for new ones."""
     change: Mapping[str, Any] = field(default_factory=dict)
@@ -126,7 +129,7 @@ class Lineage:
             raise ValueError(f"the field {min(unknown)!r} is not known here, a newer retainer may have written it")
         known = dict(record)
         known["tasks"] = tuple(tuple(task) for task in known["tasks"])
-        for name in ("pending", "ancestors"):
+        for name in ("again", "pending", "ancestors"):
             known[name] = tuple(known.get(name, ()))
         require_inside([*known.get("files", ()), *known.get("parent_files", ())])
         for ancestor in known["ancestors"]:

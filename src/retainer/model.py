@@ -98,6 +98,10 @@ class Tagger(nn.Module):
         other.quirks = self.quirks
         return other
 
+    def paired(self) -> Tagger:
+        """Return the same tagger with a linear head whose labels are B- and I- alone, whatever scheme it has."""
+        return self.like(self.network, Head("linear", Rows(*self.head.folded())).to(self.device), self.labels.paired())
+
     def save(self, folder: Path) -> None:
         """Write a plain Hugging Face folder; a cosine head is folded, and kept unfolded beside."""
         network = self.network
@@ -134,7 +138,7 @@ def load_tagger(spec: str, *, head: Kind = "linear", need_head: bool = False) ->
                 f"retainer learn DATA --from {spec} --out DIR"
             )
         require_vocabulary(place, spec)
-        tokenizer = AutoTokenizer.from_pretrained(source, add_prefix_space=True)
+        tokenizer = AutoTokenizer.from_pretrained(source)
         _require_fast(tokenizer, spec)
         network = _network(source, bare, spec)
         encoder = Encoder(tokenizer, _limit(config, tokenizer))

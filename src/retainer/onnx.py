@@ -89,7 +89,7 @@ def load_exported(folder: Path) -> tuple[Exported, dict[str, Any]]:
     options.intra_op_num_threads = torch.get_num_threads()
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = runtime.InferenceSession(str(folder / FILE), options, providers=["CPUExecutionProvider"])
-    encoder = Encoder(AutoTokenizer.from_pretrained(folder, add_prefix_space=True), limit)
+    encoder = Encoder(AutoTokenizer.from_pretrained(folder), limit)
     return Exported(session, labels, encoder), about
 
 

@@ -29,9 +29,12 @@ class Preview:
     """What a run would do."""
 
     new: tuple[str, ...]
+    again: tuple[str, ...]
+    """Old types that are taught again."""
     old: tuple[str, ...]
     method: str
     train: dict[str, Any]
+    exemplars: dict[str, Any] | None
     dev: dict[str, Any] | None
     batch: int
     steps: int
@@ -45,21 +48,29 @@ class Preview:
 def preview(job: Job) -> Preview:
     """Prepare a run, try a few steps on a student that is thrown away, and tell what was seen."""
     with repeatable(job.version.tagger.device, job.seed, strict=False):
-        lesson = prepare(job.version.tagger, job.train, job.dev, job.new, job.method, job.recipe, seeds=job.seeds)
+        start, data = job.version.tagger, (job.train, job.dev)
+        lesson = prepare(start, *data, job.new, job.method, job.recipe, seeds=job.seeds, truth=job.truth)
         training = Training(lesson, job.recipe, job.seed, Silence())
         guesses = _guesses(job, lesson)
         seconds = _seconds_per_step(training) * training.steps * job.recipe.epochs
     return Preview(
         new=job.new,
-        old=tuple(type_ for type_ in job.version.types if type_ not in job.new),
+        again=job.truth.again,
+        old=_old(job),
         method=job.facts["method"],
         train={"sentences": len(job.train), "entities": dict(sorted(job.train.counts.items()))},
+        exemplars=job.facts["data"].get("exemplars"),
         dev=None if job.dev is None else {"sentences": len(job.dev), "set_aside": not job.dev_given},
         batch=training.recipe.batch,
         steps=training.steps * job.recipe.epochs,
         seconds=seconds,
         guesses=guesses,
     )
+
+
+def _old(job: Job) -> tuple[str, ...]:
+    """Return the types to keep: those the model knows and the data do not teach."""
+    return tuple(type_ for type_ in job.version.types if type_ not in job.taught)
 
 
 def _seconds_per_step(training: Training) -> float:
@@ -84,12 +95,12 @@ def _guesses(job: Job, lesson: Lesson) -> dict[str, dict[str, Any]] | None:
     labels = None if lesson.base else lesson.method.guesses(lesson.memory)
     if labels is None:
         return None
-    old = [type_ for type_ in job.version.types if type_ not in job.new]
+    old = _old(job)
     starts = lesson.slice.sentence_starts
     spans = spans_by_sentence(predicted_spans(labels.cpu().numpy(), lesson.student.labels, starts, old), starts, old)
     counts: Counter[str] = Counter()
     examples: dict[str, list[str]] = {type_: [] for type_ in old}
-    for row, (sentence, found) in enumerate(zip(job.train, spans, strict=True), 1):
+    for row, (sentence, found) in enumerate(zip(job.train, spans, strict=False), 1):
         for span in found:
             counts[span.type] += 1
             if len(examples[span.type]) < SHOWN:

@@ -49,7 +49,8 @@ class Recipe:
     freeze_embeddings: bool = False
     """Keep the encoder's embedding table as it was: a third less work per step for a small encoder."""
     select: Literal["new", "all", "last"] = "new"
-    """The epoch to keep: best dev F1 on the new types, on all types (needs a dev set that has them), or the last."""
+    """The epoch to keep: best dev F1 on the types that are taught, on all types (needs a dev set that has them), or the
+    last."""
     patience: int = 3
     """Stop after this many epochs without a better dev score; 0 is never."""
     holdout: float = 0.1

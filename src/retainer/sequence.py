@@ -120,6 +120,7 @@ def run(
             partial=state,
             checkpoint_seconds=interval,
             watch=watch,
+            measured=False,  # the test set tells
         )
         dev = plan.dev_so_far(number) if look else None
         yield Step.after(plan.task(number), version, time.perf_counter() - began, guesses, dev)

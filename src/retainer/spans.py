@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
@@ -65,7 +66,7 @@ class Sentence:
 
     @classmethod
     def from_offsets(cls, text: str, offsets: Sequence[Offset], spans: Iterable[Span]) -> Sentence:
-        """Place character spans on words whose offsets are given; a span must cover whole words."""
+        """Place character spans on words whose offsets are given, in order; a span must cover whole words."""
         placed = [_place(span, text, offsets) for span in spans]
         words = tuple(text[start:end] for start, end in offsets)
         return cls(words, tuple(placed), text, tuple(offsets))
@@ -95,12 +96,13 @@ def _place(span: Span, text: str, offsets: Sequence[Offset]) -> Span:
     name = f"span {span.start}-{span.end} ({span.type})"
     if not 0 <= span.start < span.end <= len(text):
         raise InputError(f"{name} is empty or lies outside the text of {len(text)} characters")
-    inside = [i for i, (start, end) in enumerate(offsets) if start < span.end and end > span.start]
-    if not inside:
+    first = bisect_right(offsets, span.start, key=lambda offset: offset[1])
+    behind = bisect_left(offsets, span.end, key=lambda offset: offset[0])
+    if first >= behind:
         raise InputError(f"{name} covers no word, only {text[span.start : span.end]!r}")
-    if offsets[inside[0]][0] < span.start or offsets[inside[-1]][1] > span.end:
+    if offsets[first][0] < span.start or offsets[behind - 1][1] > span.end:
         raise InputError(f"{name} begins or ends inside a token; its edges must be edges of tokens")
-    return Span(inside[0], inside[-1] + 1, span.type)
+    return Span(first, behind, span.type)
 
 
 # ---------------------------------------------------------------------------------------------------------- tags
@@ -237,6 +239,14 @@ class Labels:
         require_names(types)
         names = [f"{letter}-{type_}" for type_ in types for letter in self.prefixes] if self.prefixes else list(types)
         return Labels((*self.names, *names))
+
+    def paired(self) -> Labels:
+        """Return the same rows under B- and I- alone, which is all that transformers' pipeline reads.
+
+        An entity of one word (S-) begins, the end of one (E-) goes on, and a label that names no entity is O.
+        """
+        letters = {"B": "B", "S": "B", "I": "I", "E": "I"}
+        return Labels(tuple(f"{letters[kind]}-{type_}" if type_ else OUTSIDE for kind, type_ in self.parts))
 
     def renamed(self, index: int, type_: str) -> str:
         """Return the label of a row as it would be called if its type had another name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, overload
@@ -12,7 +12,7 @@ from typing import Any, overload
 import numpy as np
 
 from retainer.builtin import HUB_NAME, sha256
-from retainer.calibration import apply, bins, error, hits, read_curves
+from retainer.calibration import apply, hits, read_curves, reliability
 from retainer.card import card
 from retainer.corpora import Corpus, read
 from retainer.errors import InputError
@@ -117,8 +117,8 @@ class Version:
     def reliability(self, data: Corpus | str | Path) -> dict[str, Any]:
         """Measure how far scores are from the share of entities that is right (the expected calibration error).
 
-        In percent, of plain and of calibrated scores, with the tenths a reliability plot is drawn from. Only types
-        that the data have count.
+        In percent, of plain and of calibrated scores, all together and per type, with the tenths a reliability plot is
+        drawn from. Only types that the data have count.
         """
         return self.assess(data)[1]
 
@@ -133,16 +133,13 @@ class Version:
             )
         spans, tagged = find(self.tagger, corpus.sentences, types)
         gold = gold_spans(corpus, tagged.sentence_starts, types)
-        names = [types[number] for number in spans.type]
-        told = np.array([name in corpus.counts for name in names], dtype=bool)
-        plain = scores_of(spans, tagged)
+        told = [type_ for type_ in self.types if type_ in corpus.counts]
+        chosen = np.isin(spans.type, [types.index(type_) for type_ in told])
+        names = [types[number] for number in spans.type[chosen]]
+        plain, right = scores_of(spans, tagged)[chosen], hits(spans, gold)[chosen]
         better = apply(read_curves(self.lineage.calibration), plain, names)
-        right = hits(spans, gold)[told]
-        reliable = {
-            name: {"error": error(made[told], right), "bins": [asdict(one) for one in bins(made[told], right)]}
-            for name, made in (("plain", plain), ("calibrated", better))
-        }
-        return score(gold, spans, types), reliable
+        both = {"plain": plain, "calibrated": better}
+        return score(gold, spans, types), {name: reliability(made, right, names, told) for name, made in both.items()}
 
     def heir(self, **facts: Any) -> Lineage:
         """Return the record of a version that is made from this one, with some more facts about it."""
@@ -185,10 +182,20 @@ class Version:
         self.lineage, self.place = sealed, Path(folder)
         return Path(folder)
 
-    def export(self, folder: str | Path, *, int8: bool = False) -> Path:
-        """Write an ONNX file with its tokenizer and labels, for use without PyTorch; int8 rounds its weights."""
+    def export_plain(self, folder: str | Path) -> Path:
+        """Write a Hugging Face folder and nothing else, with labels that transformers' pipeline reads as we do."""
+        self._require_network()
+        with new_folder(folder) as scratch:
+            self.tagger.paired().save(scratch)
+        return Path(folder)
+
+    def _require_network(self) -> None:
         if isinstance(self.tagger, Exported):
             raise InputError(f"this is an ONNX export already; export the version it came from{_origin(self.lineage)}")
+
+    def export(self, folder: str | Path, *, int8: bool = False) -> Path:
+        """Write an ONNX file with its tokenizer and labels, for use without PyTorch; int8 rounds its weights."""
+        self._require_network()
         with new_folder(folder) as scratch:
             export(
                 self.tagger,

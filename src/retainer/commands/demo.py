@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retainer.commands.output import say, say_json, say_table, tell
+from retainer.corpora import write
 from retainer.corpora.generated import generate
-from retainer.files import require_free, write_text
+from retainer.files import new_folder, require_free, write_text
 from retainer.recipe import RECIPES, Recipe
 from retainer.report import Example, curves, page, text_table
 from retainer.tasks import Plan, plan
@@ -16,6 +17,7 @@ from retainer.tasks import Plan, plan
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from retainer.corpora import Corpus
     from retainer.sequence import Step
 
 TYPES = ("artist", "city", "movie", "restaurant")
@@ -26,6 +28,7 @@ EXAMPLES = 4
 def demo(
     *,
     out: str = "demo",
+    corpus: str | None = None,
     sentences: int = 1600,
     epochs: int = 3,
     seed: int = 1,
@@ -37,12 +40,15 @@ def demo(
     Prints F1 per type after each task for plain fine-tuning and for RDP, and writes a page with curves and examples.
 
     :param out: folder for the page (report.html), the picture (curves.svg) and the numbers; must not exist
+    :param corpus: learn nothing; write the corpus to this folder, as train, dev and test files with all types annotated
     :param sentences: training sentences of all four tasks together
     :param epochs: passes over each task's sentences
     :param seed: fixes the corpus and the training
     :param device: auto, cpu or cuda
     :param json: print one JSON document
     """
+    if corpus is not None:
+        return _write_corpus(corpus, sentences, seed, json)
     folder = require_free(out)
     recipe = RECIPES["retainer"].changed({"epochs": epochs, "lr": 3e-4, "base_lr": 3e-4})
     made = corpus_plan(sentences, seed)
@@ -61,9 +67,25 @@ def demo(
 
 def corpus_plan(sentences: int, seed: int) -> Plan:
     """Generate the corpus and cut it into four tasks of one type each."""
-    sizes = (sentences, sentences // 16 + 40, sentences // 8 + 40)
-    parts = [generate(size, seed=3 * seed + at, types=TYPES) for at, size in enumerate(sizes)]
-    return plan(*parts, fg=1, pg=1, seed=seed)
+    return plan(*corpus_parts(sentences, seed).values(), fg=1, pg=1, seed=seed)
+
+
+def corpus_parts(sentences: int, seed: int) -> dict[str, Corpus]:
+    """Generate train, dev and test."""
+    sizes = {"train": sentences, "dev": sentences // 16 + 40, "test": sentences // 8 + 40}
+    return {name: generate(size, seed=3 * seed + at, types=TYPES) for at, (name, size) in enumerate(sizes.items())}
+
+
+def _write_corpus(folder: str, sentences: int, seed: int, json: bool) -> None:
+    """Write the corpus for whoever wants to try the other verbs on it."""
+    parts = corpus_parts(sentences, seed)
+    with new_folder(folder) as scratch:
+        for name, part in parts.items():
+            write(part, scratch / f"{name}.conll", "conll")
+    sizes = {name: len(part) for name, part in parts.items()}
+    if json:
+        return say_json(sizes)
+    say(f"{folder}: " + ", ".join(f"{name} {size} sentences" for name, size in sizes.items()))
 
 
 def compare(made: Plan, recipe: Recipe, seed: int, device: str) -> dict[str, list[Step]]:

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
+from retainer.about import __version__
 from retainer.commands.output import say, say_json, say_table, score_table, tell
-from retainer.corpora import read
+from retainer.corpora import Corpus, read
+from retainer.corpora.texts import save
+from retainer.files import require_writable
 
 if TYPE_CHECKING:
+    from retainer.metrics import Scores
+    from retainer.report.trust import Assessed
     from retainer.version import Version
 
 
-def evaluate(model: str, data: str, /, *, all: bool = False, json: bool = False, device: str = "auto") -> None:
+def evaluate(
+    model: str,
+    data: str,
+    /,
+    *,
+    all: bool = False,
+    json: bool = False,
+    page: str | None = None,
+    device: str = "auto",
+) -> None:
     """Score a model on annotated data: precision, recall and F1 of whole entities, in percent.
 
     :param model: a version's folder, any token-classification checkpoint, or a hub name
     :param data: annotated file
     :param all: count types the model does not know as missed, instead of leaving them out
     :param json: print one JSON document
+    :param page: write an HTML page too: how often entities are right against their scores, plain and calibrated
     :param device: auto, cpu or cuda
     """
+    target = None if page is None else require_writable(page)
     corpus = read(data)
     from retainer.version import load
 
@@ -29,6 +46,9 @@ def evaluate(model: str, data: str, /, *, all: bool = False, json: bool = False,
         told = "count as missed" if all else "are left out (--all counts them as missed)"
         tell(f"types the model does not know {told}: {', '.join(unknown)}")
     scores, reliability = version.assess(corpus, all=all)
+    if target is not None:
+        called = shlex.join(["retainer", "evaluate", model, data, *(["--all"] if all else [])])
+        save(page_of([assessed(version, model, scores, reliability)], data, corpus, called), str(target))
     means = {"old_macro": scores.macro_of(version.old_types), "new_macro": scores.macro_of(version.new_types)}
     if json:
         facts = {**scores.as_dict(), **means, "calibration": reliability}
@@ -36,6 +56,27 @@ def evaluate(model: str, data: str, /, *, all: bool = False, json: bool = False,
     else:
         say_table(score_table(scores, f"{model} on {data}", _rows(version, means)))
         say(_trust(reliability, bool(version.lineage.calibration)))
+
+
+def assessed(version: Version, name: str, scores: Scores, reliability: dict[str, Any]) -> Assessed:
+    """Put together what the page says about a version."""
+    from retainer.report.trust import Assessed
+
+    return Assessed(name, scores, reliability, tuple(version.lineage.calibration))
+
+
+def page_of(found: list[Assessed], data: str, corpus: Corpus, called: str) -> str:
+    """Write the page of one version or of several; it holds no text of the data."""
+    from retainer.report.evaluation import evaluation_page
+
+    counts = ", ".join(f"{count} {type_}" for type_, count in sorted(corpus.counts.items()))
+    facts = {
+        "version" if len(found) == 1 else "versions": ", ".join(one.name for one in found),
+        "data": f"{data}, {len(corpus)} sentences ({counts})",
+        "page made by": f"retainer {__version__}",
+        "command": called,
+    }
+    return evaluation_page(found, data, facts)
 
 
 def _trust(reliability: dict[str, Any], calibrated: bool) -> str:

@@ -24,19 +24,21 @@ def export(
     *,
     onnx: str | None = None,
     int8: bool = False,
+    plain: str | None = None,
     labelstudio: str | None = None,
     prodigy: str | None = None,
     input: str | None = None,
     device: str = "auto",
 ) -> None:
-    """Write a model for use without PyTorch, or what it finds in texts, for a person to correct.
+    """Write a model for use without retainer, or what it finds in texts, for a person to correct.
 
-    Exactly one of --onnx, --labelstudio and --prodigy says which. predict and evaluate take the folder of --onnx like
-    any model; learn, check and convert take the corrected texts.
+    Exactly one of --onnx, --plain, --labelstudio and --prodigy says which. predict and evaluate take the folders of
+    --onnx and --plain like any model; learn, check and convert take the corrected texts.
 
     :param model: a version's folder, any token-classification checkpoint, or a hub name
     :param onnx: new folder for model.onnx, the tokenizer and the names of the labels
     :param int8: 8-bit weights in most layers: less than half the size, faster on a CPU, a few entities differ
+    :param plain: new folder for a Hugging Face model with labels that transformers' pipeline reads: B- and I- alone
     :param labelstudio: file to write: tasks with predictions, to import into Label Studio; needs --input
     :param prodigy: file to write: tasks with spans, to correct in Prodigy; needs --input
     :param input: the texts: a file with one text per line, JSON lines with a "text", or an annotated file or folder,
@@ -45,25 +47,32 @@ def export(
     """
     files = {"labelstudio": labelstudio, "prodigy": prodigy}
     chosen = {format: file for format, file in files.items() if file is not None}
-    if len(chosen) + (onnx is not None) != 1:
-        raise InputError("give exactly one of --onnx DIR, --labelstudio FILE and --prodigy FILE")
-    if onnx is not None:
+    networks = [folder for folder in (onnx, plain) if folder is not None]
+    if len(chosen) + len(networks) != 1:
+        raise InputError("give exactly one of --onnx DIR, --plain DIR, --labelstudio FILE and --prodigy FILE")
+    if int8 and onnx is None:
+        raise InputError("--int8 belongs to --onnx; leave it out")
+    if networks:
         if input is not None:
             raise InputError("--input belongs to --labelstudio and --prodigy; leave it out")
-        return _export_network(model, onnx, int8)
-    if int8 or input is None:
-        raise InputError("--int8 belongs to --onnx; leave it out" if int8 else "which texts? give --input FILE")
+        return _export_network(model, networks[0], onnx is not None, int8)
+    if input is None:
+        raise InputError("which texts? give --input FILE")
     [(format, file)] = chosen.items()
     _export_suggestions(model, format, file, input, device)
 
 
-def _export_network(model: str, folder: str, int8: bool) -> None:
+def _export_network(model: str, folder: str, onnx: bool, int8: bool) -> None:
     require_free(folder)
     from retainer.version import load
 
     version = load(model, device="cpu", need_head=True)
-    version.export(folder, int8=int8)
-    say(f"exported  {', '.join(version.types)}\nonnx      {folder}\n\nTry it:   retainer predict {folder} 'some text'")
+    if onnx:
+        version.export(folder, int8=int8)
+    else:
+        version.export_plain(folder)
+    kind = "onnx " if onnx else "plain"
+    say(f"exported  {', '.join(version.types)}\n{kind}     {folder}\n\nTry it:   retainer predict {folder} 'some text'")
 
 
 def _export_suggestions(model: str, format: str, file: str, input: str, device: str) -> None:

@@ -7,13 +7,15 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retainer.commands.output import say, say_json
+from retainer.chain import learned, short
+from retainer.commands.output import balance_table, say, say_json, say_table, tell
 from retainer.errors import InputError, nearest
 from retainer.files import in_words, require_free, size_of
 from retainer.lineage import PARENT
 from retainer.methods import method as find_method
 from retainer.recipe import RECIPE_FIELDS, Recipe
 from retainer.recipe import recipe as find_recipe
+from retainer.replay import Replay, record_of
 
 if TYPE_CHECKING:
     from retainer.job import Job
@@ -35,13 +37,16 @@ def learn(
     method: str = "rdp",
     set: dict[str, Any] = {},  # noqa: B006 (never changed)
     dev: str | None = None,
+    exemplars: str | None = None,
     recipe: str = "retainer",
     epochs: int | None = None,
     seed: int = 0,
     device: str = "auto",
     keep_parent: bool = False,
     dry_run: bool = False,
+    anyway: bool = False,
     json: bool = False,
+    config: str | None = None,
 ) -> None:
     """Teach a model new entity types from data in which only they are annotated, and keep what it knew.
 
@@ -51,12 +56,15 @@ def learn(
     :param data: annotated file (CoNLL columns or JSON lines; the format is told from the content)
     :param from_: the model to teach: builtin, a folder, or a hub name; a bare encoder learns its first types
     :param out: folder for the new version; must not exist
-    :param types: which types of DATA to learn; the others count as O (default: all)
+    :param types: which types of DATA to learn; the others count as O (default: all, but then some must be new). Types
+        the model knows may be among them, or be all: every entity of a type named here must be annotated
     :param method: how to keep the old types: rdp, rdp_paper, tbcl, cfner, cpfd, extend_ner, self_training,
         learn_and_review, lucir, podnet, frozen, finetune, joint, or rdp without a part of it: rdp-no-cd, rdp-no-se,
         rdp-no-ppl, rdp-no-pl (docs/methods.md)
     :param set: any field of the method or the recipe, such as --set.temperature 0.5 --set.lr 5e-5
     :param dev: annotated file to choose the epoch on (default: a tenth of DATA is set aside)
+    :param exemplars: annotated file with sentences of types the model knows, if some could be kept; they join DATA, and
+        whether words without annotation there are of a new type stays open
     :param recipe: retainer (AdamW) or paper (SGD, as published)
     :param epochs: most passes over DATA (default: the recipe's, 10); it stops early after 3 without a better dev score,
         --set.patience 0 makes all
@@ -67,8 +75,12 @@ def learn(
         it, rollback needs the old folder
     :param dry_run: learn and write nothing; say what would be learned, which entities of old types the method would
         take for gold, and how long it would take
+    :param anyway: where --config is the record of a version: learn also if data or parent are not those of the record
     :param json: print one JSON document
+    :param config: read any of these from a YAML file; or the retainer.json of a version: do again what made it (DATA,
+        --dev, --exemplars and --out are given, --from is found if it lies beside; the command line wins)
     """
+    replay = _replay(config, anyway)
     chosen, fields = configure(recipe, method, {**set, **({"epochs": epochs} if epochs is not None else {})})
     from retainer import learning
     from retainer.progress import Console
@@ -77,7 +89,7 @@ def learn(
         from retainer.job import job_of
 
         require_free(out)
-        _foretell(job_of(data, from_, types or None, fields, dev, chosen, seed, device), json)
+        _foretell(job_of(data, from_, types or None, fields, dev, chosen, seed, device, exemplars), replay, json)
         return
     began = time.perf_counter()
     version = learning.learn(
@@ -92,18 +104,42 @@ def learn(
         out=out,
         watch=Console(),
         keep_parent=keep_parent,
+        replay=replay,
+        exemplars=exemplars,
     )
-    seconds = time.perf_counter() - began
+    _tell(version, out, time.perf_counter() - began, json, replay)
+
+
+def _replay(config: str | None, anyway: bool) -> Replay | None:
+    """Return the run to do again, if the configuration is a record."""
+    if anyway and config is None:
+        raise InputError("--anyway is about the record of a version (--config V/retainer.json), and none is given")
+    return None if config is None else Replay(record_of(config), anyway)
+
+
+def _tell(version: Version, out: str, seconds: float, json: bool, replay: Replay | None) -> None:
+    """Say what was learned, what became of every type, and what to try next."""
+    same = replay and replay.record.weights == version.lineage.weights
     if json:
-        say_json({"version": out, "seconds": seconds, **dataclasses.asdict(version.lineage)})
-    else:
-        say(_summary(version, out, seconds))
+        again = {"replays": {"hash": replay.record.own_hash, "same_weights": same}} if replay else {}
+        say_json({"version": out, "seconds": seconds, **again, **dataclasses.asdict(version.lineage)})
+        return
+    say(_summary(version, out, seconds))
+    if replay:
+        bits = "the same weights, bit for bit" if same else "other weights"
+        say(f"replayed  version {short(replay.record.own_hash)}: {bits}")
+    if measured := version.lineage.scores.get("balance"):
+        say_table(balance_table(measured))
+        say(measured["in_words"])
+    say(f"\nTry it:   retainer predict {Path(out)} 'some text'")
 
 
-def _foretell(job: Job, json: bool) -> None:
+def _foretell(job: Job, replay: Replay | None, json: bool) -> None:
     """Say what a run would do."""
     from retainer.preview import preview
 
+    if replay:
+        replay.check(job.facts, job.version.lineage.own_hash, tell)
     seen = preview(job)
     if json:
         say_json(dataclasses.asdict(seen))
@@ -112,10 +148,11 @@ def _foretell(job: Job, json: bool) -> None:
     aside = "none: too little data to set some aside, so the last epoch is kept"
     if seen.dev is not None:
         aside = f"{seen.dev['sentences']} sentences{' set aside' if seen.dev['set_aside'] else ''}"
+    kept = f" and {seen.exemplars['sentences']} exemplars" if seen.exemplars else ""
     lines = [
-        f"would learn   {', '.join(seen.new)}",
-        f"would keep    {', '.join(seen.old) or '(nothing: this is a first version)'}",
-        f"from          {seen.train['sentences']} sentences: {counts}",
+        f"would learn   {', '.join((*seen.new, *(f'more of {type_}' for type_ in seen.again)))}",
+        f"would keep    {', '.join(seen.old) or '(nothing else: the model knows no other type)'}",
+        f"from          {seen.train['sentences']} sentences{kept}: {counts}",
         f"dev           {aside}",
         f"method        {seen.method}, at most {seen.steps} steps of {seen.batch} sentences",
         f"time          about {_duration(seen.seconds)} if it does not stop early, and the dev scores",
@@ -145,16 +182,19 @@ def configure(recipe: str, method: str, changes: dict[str, Any]) -> tuple[Recipe
 
 def _summary(version: Version, out: str, seconds: float) -> str:
     record = version.lineage
-    old = [type_ for task in record.tasks[:-1] for type_ in task]
+    old = [type_ for task in record.tasks[:-1] for type_ in task if type_ not in record.again]
+    nothing = "(nothing else)" if record.again else "(nothing: this is a first version)"
     made, most = len(record.scores["history"]), record.recipe["epochs"]
     stopped = "" if made == most else f" (stopped early; at most {most})"
     lines = [
-        f"learned   {', '.join(record.tasks[-1])}",
-        f"before    {', '.join(old) or '(nothing: this is a first version)'}",
+        f"learned   {learned(record).removeprefix('learned ')}",
+        f"before    {', '.join(old) or nothing}",
         f"method    {record.method}, epoch {record.scores['epoch']} of {made}{stopped}, {seconds:.0f} s",
         f"version   {out}",
     ]
-    measured = {"new": "the new types", "all": "all types", "last": ""}[record.recipe["select"]]
+    measured = {"new": "the new types" if not record.again else "what was taught", "all": "all types", "last": ""}[
+        record.recipe["select"]
+    ]
     if record.scores["dev"] is None:
         lines.insert(3, "dev F1    not measured: too little data to set some aside, so the last epoch was kept")
     else:
@@ -169,4 +209,4 @@ def _summary(version: Version, out: str, seconds: float) -> str:
         )
     if (parent := Path(out) / PARENT).is_dir():
         lines.append(f"kept      the version before, to go back to ({PARENT}/): {in_words(size_of(parent))}")
-    return "\n".join([*lines, "", f"Try it:   retainer predict {Path(out)} 'some text'"])
+    return "\n".join(lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from retainer.chain import short, told, versions_of
+from retainer.chain import learned, short, told, versions_of
 from retainer.commands.output import say, say_json
 from retainer.lineage import Lineage
 from retainer.rollback import beside, require_record
@@ -33,6 +33,7 @@ def _facts(one: Lineage, number: int, places: dict[str, Path]) -> dict[str, Any]
     return {
         "number": number,
         "gained": gained,
+        "what": told(one.change) if one.change else learned(one),
         "types": [type_ for task in one.tasks for type_ in task],
         "place": None if place is None else str(place),
         **one.record,
@@ -43,8 +44,7 @@ def _facts(one: Lineage, number: int, places: dict[str, Path]) -> dict[str, Any]
 def _lines(one: dict[str, Any]) -> list[str]:
     where = one["place"] or ("never saved" if not one["weights"] else "")
     head = f"● {short(one['hash'])}  {one['created'].replace('T', ' ')[:16]} UTC  {where}".rstrip()
-    what = told(one["change"]) if one["change"] else f"learned {', '.join(one['gained'])}"
-    lines = [f"{what}; knows {', '.join(one['types'])}"]
+    lines = [f"{one['what']}; knows {', '.join(one['types'])}"]
     if one["method"]:
         lines.append(f"{one['method']}, {_data(one['data'])}, seed {one['seed']}")
     lines += _scores(one["scores"])
@@ -53,7 +53,8 @@ def _lines(one: dict[str, Any]) -> list[str]:
 
 def _data(data: dict[str, Any]) -> str:
     counts = ", ".join(f"{count} {type_}" for type_, count in data.get("entities", {}).items())
-    return f"{data.get('sentences', 0)} sentences ({counts})"
+    kept = f", {data['exemplars']['sentences']} exemplars" if "exemplars" in data else ""
+    return f"{data.get('sentences', 0)} sentences ({counts}){kept}"
 
 
 def _scores(scores: dict[str, Any]) -> list[str]:
@@ -64,7 +65,9 @@ def _scores(scores: dict[str, Any]) -> list[str]:
         f"{type_} {one['f1']:.2f}" + (f" (before {before[type_]['f1']:.2f})" if type_ in before else "")
         for type_, one in scores.get("per_type", {}).items()
     ]
-    return [f"dev F1 {', '.join(parts) or format(scores['dev'], '.2f')}"]
+    balance = scores.get("balance", {})
+    said = [balance["in_words"]] if balance.get("old") else []  # of a first version the scores say it all
+    return [f"dev F1 {', '.join(parts) or format(scores['dev'], '.2f')}", *said]
 
 
 def _beginning(first: Lineage) -> str:

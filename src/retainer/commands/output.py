@@ -56,3 +56,35 @@ def score_table(scores: Scores, title: str, more: Mapping[str, float]) -> Table:
     for name, value in {"micro": scores.micro, "macro": scores.macro, **more}.items():
         table.add_row(name, "", "", f"{value:.2f}", "")
     return table
+
+
+def balance_table(balance: Mapping[str, Any]) -> Table:
+    """Lay out what became of every type: a row per old type, all of them together, then the new types."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    place = "set aside" if balance["set_aside"] else "of the dev set"
+    table = Table(title=f"on {balance['sentences']} sentences {place}", box=SIMPLE, title_justify="left")
+    table.add_column("type")
+    fates = ("found before", "kept", "moved", "relabelled", "lost", "given", "corrected") if balance["old"] else ()
+    for column in (*fates, "F1"):
+        table.add_column(column, justify="right")
+    for type_, one in balance["old"].items():
+        after = "" if one["before"] is None else f"{one['before']:.2f} → {one['after']:.2f}"
+        table.add_row(type_, *_fate(one), after)
+    if len(balance["old"]) > 1:
+        table.add_row("all old types", *_fate(balance["all"]), "")
+    for type_, one in balance["new"].items():
+        score = "not annotated" if one["f1"] is None else f"{one['f1']:.2f} of {one['support']}"
+        table.add_row(f"{type_} (new)", *[""] * len(fates), score)
+    return table
+
+
+def _fate(one: Mapping[str, Any]) -> list[str]:
+    """Write what became of some entities: kept and lost ones also as shares of what there was to keep."""
+    there = one["found"] - one["given"] - one["corrected"]
+    shares = {"kept": "", "relabelled": "", "lost": ""}
+    if there:
+        shares = {kind: f" ({100 * one[kind] / there:.1f} %)" for kind in shares}
+    kinds = ("kept", "moved", "relabelled", "lost", "given", "corrected")
+    return [str(one["found"]), *(f"{one[kind]}{shares.get(kind, '')}" for kind in kinds)]

@@ -11,6 +11,7 @@ from retainer.about import __version__
 from retainer.commands.output import say, tell
 from retainer.corpora.texts import save
 from retainer.errors import InputError
+from retainer.lineage import FILE
 from retainer.report.runs import valid
 
 if TYPE_CHECKING:
@@ -33,19 +34,27 @@ def report(
     """Say which method of a bench to use and whether the difference is real: one page, or tables for a paper.
 
     The page is one HTML file that needs no network. It holds sentences of the corpus only if --data is given, and none
-    with --no-text.
+    with --no-text. Of a version, the page has it and the versions before it that lie beside it, on the sentences of
+    --data: what each finds, and how often it is right at which score.
 
-    :param folder: what bench wrote: its --out, or the folder of a preset, a setting or a method in it
-    :param out: file to write (default: FOLDER/report.html; tables go to stdout)
+    :param folder: what bench wrote: its --out, or the folder of a preset, a setting or a method in it; or a version
+    :param out: file to write (default: FOLDER/report.html, of a version FOLDER.html beside it; tables go to stdout)
     :param markdown: tables as Markdown
     :param latex: one table as LaTeX (booktabs)
     :param csv: one row per cell and task
-    :param data: the corpus of the bench: for sentences, statistics, and gold spans where bench kept none
+    :param data: the corpus of the bench: for sentences, statistics, and gold spans where bench kept none; for a version
+        an annotated file
     :param against: method the others are compared with (default: rdp)
     :param no_text: write no sentence of the corpus
     """
     if markdown + latex + csv > 1:
         raise InputError("--markdown, --latex and --csv exclude each other; call report once for each")
+    if (Path(folder) / FILE).is_file():
+        from retainer.commands.chain import chain_page
+
+        if markdown or latex or csv or against:
+            raise InputError("--markdown, --latex, --csv and --against are for a bench; of a version there is a page")
+        return chain_page(Path(folder), data, out)
     from retainer.report.folder import read_data, read_folder
 
     found = read_folder(Path(folder))

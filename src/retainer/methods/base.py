@@ -31,7 +31,7 @@ class Tokens:
     """Positions and their given labels. ``rows`` are word numbers in the slice; ``old`` counts the teacher's labels.
 
     In a new task O means only "not annotated here": the word may be of an old type. Labels of old types can be given
-    too; they are gold where they stand, and their absence means nothing.
+    too; they are gold where they stand. Where their absence means something, the teacher has been told (``truth``).
     """
 
     labels: Tensor

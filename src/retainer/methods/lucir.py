@@ -37,11 +37,13 @@ class LUCIR(Method):
     def losses(self, student: Outputs, teacher: Outputs, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
         """Return cross-entropy, less-forget and ranking."""
         old = share(given.unannotated)
-        rival = student.logits[..., given.old :].max(dim=-1).values
-        short = (self.margin - student.logits[..., given.outside] + rival).clamp(min=0)
         features = (turned(student.hidden, teacher.hidden) * old).sum()
-        return {
+        terms = {
             "ce": cross_entropy(student.log_p, given.labels, share(given.annotated)),
             "features": self.feature_weight * growth(student, teacher) * features,
-            "ranking": self.ranking_weight * (short * old).sum(),
         }
+        if student.logits.shape[-1] == given.old:
+            return terms  # nothing new, so O has no rival to stay above
+        rival = student.logits[..., given.old :].max(dim=-1).values
+        short = (self.margin - student.logits[..., given.outside] + rival).clamp(min=0)
+        return {**terms, "ranking": self.ranking_weight * (short * old).sum()}

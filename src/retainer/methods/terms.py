@@ -60,6 +60,9 @@ def turned(ours: Tensor, theirs: Tensor) -> Tensor:
 
 
 def growth(student: Outputs, teacher: Outputs, outside: bool = True) -> float:
-    """Return sqrt(old / new labels), with O among the old or not: the more there is to lose, the more it weighs."""
+    """Return sqrt(old / new labels), with O among the old or not: the more there is to lose, the more it weighs.
+
+    Where old types are only taught again there is no new label; that counts as one.
+    """
     old, new = teacher.logits.shape[-1], student.logits.shape[-1] - teacher.logits.shape[-1]
-    return sqrt((old - (not outside)) / new)
+    return sqrt((old - (not outside)) / max(new, 1))

@@ -52,6 +52,8 @@ class Study:
     sentences: int
     ours: int
     theirs: int
+    variant: str = ""
+    """What is not the default about all of them, said once instead of with every name."""
 
 
 def study(folder: Folder, found: Sequence[Standing], test: Corpus) -> Study | None:
@@ -74,8 +76,10 @@ def study(folder: Folder, found: Sequence[Standing], test: Corpus) -> Study | No
             cases.append(Case(gold(hidden), judged, _about(given, types), right))
     shown = _varied(cases, types)
     ours, theirs = (sum(case.side == side for case in cases) for side in ("ours", "theirs"))
-    names = tuple(row.name for row in rows)
-    return Study(standing.setting, seed, names, types, shown, len(cases), len(test), ours, theirs)
+    shared = {row.variant for row in rows}
+    variant = shared.pop() if len(shared) == 1 else ""
+    names = tuple(row.method if variant else row.name for row in rows)
+    return Study(standing.setting, seed, names, types, shown, len(cases), len(test), ours, theirs, variant)
 
 
 def _methods(standing: Standing) -> list[Row]:

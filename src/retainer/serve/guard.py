@@ -71,9 +71,11 @@ class Guard:
 
     def _require_host(self, headers: Headers) -> None:
         """Refuse a request that means another host: a page elsewhere may have made its own name point to us."""
-        host = headers.get("host", "").lower()
+        host = headers.get("host")
+        if host is None or not self.settings.hosts:  # no browser leaves it out
+            return
         bare = host if host.endswith("]") else host.rpartition(":")[0] or host
-        if self.settings.hosts and bare not in self.settings.hosts:
+        if bare.lower() not in self.settings.hosts:
             raise Refusal(421, "unknown_host", "this server does not answer to that host name; --allow-host adds names")
 
     def _require_token(self, headers: Headers) -> None:

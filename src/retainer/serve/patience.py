@@ -12,6 +12,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from retainer.serve.envelope import HEADERS
 from retainer.serve.refusals import Refusal
 
+LINGER = 0.5
+"""Seconds a client is heard that was already told no."""
 HEAD_SECONDS = 10.0
 """How long a client may take to send the head of a request."""
 
@@ -25,6 +27,7 @@ class Patience(H11Protocol):
     crowd: Any
     """What answers where there are more."""
     _timer: asyncio.TimerHandle | None = None
+    _refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait."""
@@ -35,6 +38,8 @@ class Patience(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Wait while a head is incomplete, and no longer."""
+        if self._refused:
+            return
         if self._timer is None and self._idle:
             self._wait()
         super().data_received(data)
@@ -63,7 +68,10 @@ class Patience(H11Protocol):
                 h11.EndOfMessage(),
             ):
                 self.transport.write(self.conn.send(event) or b"")
-        self.transport.close()
+        self._refused = True
+        with contextlib.suppress(OSError, RuntimeError):
+            self.transport.write_eof()
+        self.loop.call_later(LINGER, self.transport.close)  # cut off while it sends, a client would never read this
 
     @property
     def _idle(self) -> bool:

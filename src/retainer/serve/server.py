@@ -25,12 +25,14 @@ BACKLOG = 2048
 
 def bound(host: str, port: int) -> socket.socket:
     """Take a port before anything is loaded; nobody is let in yet."""
+    if not 0 <= port < 2**16:
+        raise InputError(f"--port {port}: expected 0 to 65535")
     try:
         family, kind, number, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         taken = socket.socket(family, kind, number)
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         taken.bind(address)
-    except (OSError, OverflowError) as error:
+    except (OSError, UnicodeError) as error:
         what = getattr(error, "strerror", None) or error
         raise InputError(
             f"cannot listen on {host}, port {port}: {what}; choose others with --host and --port"
@@ -68,6 +70,12 @@ class Server(uvicorn.Server):
         if self.should_exit:
             self.force_exit = True
         self.should_exit = True
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let people in, and say so."""
+        await super().startup(sockets)
+        here = address(sockets[0]) if sockets else ""
+        self.tell(f"retainer: {', '.join(one.name for one in self.roster)} on {here}, described at {here}/docs")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let nobody in any more, answer who is on the way, then who is inside."""
@@ -125,9 +133,6 @@ async def _served(server: Server, roster: Roster, taken: socket.socket, watch: f
         loop.add_signal_handler(signal.SIGHUP, reload)
     if watch > 0:
         tasks.add(loop.create_task(roster.watch(watch)))
-    roster.tell(
-        f"retainer: {', '.join(one.name for one in roster)} on {address(taken)}, described at {address(taken)}/docs"
-    )
     await server.serve(sockets=[taken])
     for task in list(tasks):
         task.cancel()

@@ -1,0 +1,174 @@
+"""What a task kept, gave away, lost and gained: counted from what two versions say, and told everywhere."""
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from retainer.balance import balance, measure
+from retainer.cli import main
+from retainer.corpora import Corpus, write
+from retainer.corpora.generated import generate
+from retainer.difference.compare import compare
+from retainer.learning import learn
+from retainer.metrics import gold_spans
+from retainer.predict import Tagged
+from retainer.recipe import Recipe
+from retainer.sequence import run
+from retainer.spans import Sentence, Span
+from retainer.tasks import hide, plan
+
+A, B, NEW = "artist", "movie", "city"
+
+
+def saying(types, *said):
+    """A tagger that says what it is told to of each sentence."""
+    return SimpleNamespace(labels=SimpleNamespace(types=tuple(types)), said=said)
+
+
+@pytest.fixture
+def scripted(monkeypatch):
+    def find(tagger, sentences, types):
+        starts = np.cumsum([0, *(len(sentence.words) for sentence in sentences)])
+        found = [sentence.with_spans(spans) for sentence, spans in zip(sentences, tagger.said, strict=True)]
+        ones = np.ones(starts[-1], dtype=np.float32)
+        return gold_spans(found, starts, types), Tagged(np.zeros(starts[-1], dtype=np.int64), ones, starts)
+
+    monkeypatch.setattr("retainer.balance.find", find)
+
+
+def corpus(*gold):
+    return Corpus(tuple(Sentence(tuple("abcdef"), spans) for spans in gold))
+
+
+def told_of(measured, taught=(NEW,), told=(NEW,)):
+    return balance(measured, taught, told, {"sentences": 1, "set_aside": True})
+
+
+class TestFates:
+    def test_every_fate_once(self, scripted):
+        gold = [(), (), (), (), (Span(0, 2, NEW),), ()]
+        before = [[Span(0, 1, A)], [Span(0, 1, A)], [Span(0, 1, A)], [Span(0, 2, A)], [Span(1, 2, A)], [Span(3, 4, B)]]
+        after = [[Span(0, 1, A)], [], [Span(0, 1, B)], [Span(0, 1, A)], [Span(0, 2, NEW)], [Span(3, 4, B)]]
+        made = told_of(measure(saying([A, B], *before), saying([A, B, NEW], *after), corpus(*gold), [NEW]))
+        one = made["old"][A]
+        assert {kind: one[kind] for kind in ("kept", "lost", "relabelled", "moved", "given", "corrected")} == {
+            "kept": 1, "lost": 1, "relabelled": 1, "moved": 1, "given": 1, "corrected": 0,
+        }  # fmt: skip
+        assert one["found"] == 5 and one["share"] == 25 and one["relabelled_as"] == {B: 1}
+        assert made["all"]["found"] == 6 and made["all"]["kept"] == 2 and made["all"]["share"] == 40
+        assert one["before"] is None, "nobody annotated it"
+
+    def test_given_only_where_the_new_type_is_annotated(self, scripted):
+        before, after = saying([A], [Span(0, 1, A)]), saying([A, NEW], [Span(0, 1, NEW)])
+        stolen = told_of(measure(before, after, corpus(()), [NEW]))["old"][A]
+        assert stolen["relabelled"] == 1 and stolen["given"] == 0 and stolen["share"] == 0
+        missed = told_of(measure(before, saying([A, NEW], []), corpus((Span(0, 2, NEW),)), [NEW]))["old"][A]
+        assert missed["given"] == 1 and missed["lost"] == 0, "it was an error, whoever finds what there"
+        stubborn = told_of(measure(before, saying([A, NEW], [Span(0, 1, A)]), corpus((Span(0, 1, NEW),)), [NEW]))
+        assert stubborn["old"][A]["kept"] == 1 and stubborn["old"][A]["given"] == 0
+
+    def test_an_error_that_is_gone_is_no_loss_where_the_type_is_annotated(self, scripted):
+        before, after = saying([A], [Span(0, 1, A)], [Span(2, 3, A)]), saying([A], [], [])
+        data = corpus((), (Span(2, 3, A),))
+        blind, seeing = (told_of(measure(before, after, data, told), (), told)["old"][A] for told in ((), (A,)))
+        assert (blind["lost"], blind["corrected"]) == (2, 0) and (seeing["lost"], seeing["corrected"]) == (1, 1)
+        assert seeing["before"] == pytest.approx(200 / 3) and seeing["after"] == 0 and blind["before"] is None
+
+    def test_in_words(self, scripted):
+        data = corpus((Span(0, 1, NEW), Span(2, 3, B)), (Span(4, 5, B),))
+        before = saying([A, B], [Span(1, 2, A), Span(2, 3, B)], [Span(4, 5, B)])
+        after = saying([A, B, NEW], [Span(0, 1, NEW), Span(1, 2, A)], [Span(4, 5, B)])
+        said = told_of(measure(before, after, data, [NEW, B]), told=(NEW, B))["in_words"]
+        assert "kept 66.7 % of what the version before found (2 of 3 entities in 1 sentences set aside)" in said
+        assert "least of movie (50.0 %)" in said and "learned city at F1 100.0" in said
+        assert said.endswith("forgot: movie -33.3")
+        same = told_of(measure(before, before, data, [A, B]), (), (A, B))["in_words"]
+        assert same.startswith("kept 100.0 %") and "least" not in same and "forgot:" not in same
+
+    def test_nothing_to_keep(self, scripted):
+        made = told_of(measure(saying([A], []), saying([A, NEW], []), corpus(()), [NEW]))
+        assert "found nothing to keep" in made["in_words"] and made["old"][A]["share"] is None
+        first = told_of(measure(saying([]), saying([NEW], [Span(0, 1, NEW)]), corpus((Span(0, 1, NEW),)), [NEW]))
+        assert first["old"] == {} and first["in_words"] == "learned city at F1 100.0"
+        unseen = told_of(measure(saying([]), saying([NEW], []), corpus(()), []), told=())
+        assert unseen["new"][NEW]["f1"] is None and "not annotated there" in unseen["in_words"]
+
+
+@pytest.fixture(scope="module")
+def good(encoder):
+    """A version that finds its artists."""
+    data = hide(generate(300, seed=6, types=["artist", "city"]), ["artist"])
+    return learn(data, encoder, recipe=Recipe(epochs=8, batch=16, base_lr=3e-3), device="cpu")
+
+
+BRIEF = Recipe(epochs=2, batch=16, lr=1e-3)
+
+
+class TestLearning:
+    def test_it_is_what_compare_says(self, good):
+        """Where no new type is annotated nothing is explained away, so the two must agree."""
+        texts = hide(generate(80, seed=21, types=["artist", "city"]), ["artist"])
+        data = hide(generate(120, seed=5, types=["artist", "city"]), ["city"])
+        new = learn(data, good, method="finetune", recipe=replace(BRIEF, select="last"), dev=texts, device="cpu")
+        theirs = compare(good, new, hide(texts, [])).drifts["artist"]
+        ours = new.lineage.scores["balance"]["old"]["artist"]
+        assert theirs.old == ours["found"] > 0 and theirs.kept == ours["kept"]
+        assert theirs.silent > 0, "plain fine-tuning loses some"
+        assert theirs.old - theirs.kept == sum(ours[k] for k in ("moved", "relabelled", "lost", "given", "corrected"))
+        before, after = (one.evaluate(texts).per_type["artist"].f1 for one in (good, new))
+        assert (ours["before"], ours["after"]) == (before, after)
+
+    def test_each_version_looks_once(self, good, city, monkeypatch):
+        import retainer.balance
+
+        asked = []
+        look = retainer.balance.find
+        monkeypatch.setattr(
+            "retainer.balance.find", lambda tagger, *more: asked.append(tagger.labels.types) or look(tagger, *more)
+        )
+        dev = generate(40, seed=9, types=["artist", "city"])
+        version = learn(city, good, recipe=BRIEF, dev=dev, device="cpu")
+        assert asked == [("artist", "city"), ("artist",)]
+        assert set(version.lineage.scores["before"]) == {"artist"}
+        asked.clear()
+        plain = learn(city, good, recipe=BRIEF, dev=dev, device="cpu", measured=False)
+        assert asked == [] and "balance" not in plain.lineage.scores
+        theirs = version.tagger.state_dict()
+        assert all(theirs[key].equal(value) for key, value in plain.tagger.state_dict().items())
+
+    def test_a_sequence_of_tasks_does_not_pay_for_it(self, encoder, monkeypatch):
+        monkeypatch.setattr("retainer.learning.measure", lambda *_: pytest.fail("measured"))
+        parts = [generate(60, seed=at, types=["artist", "city"]) for at in range(3)]
+        steps = list(run(plan(*parts, fg=1, pg=1), "rdp", encoder=str(encoder), recipe=BRIEF, device="cpu"))
+        assert len(steps) == 2
+
+
+class TestTold:
+    @pytest.fixture
+    def folder(self, good, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        good.save("v1")
+        write(hide(generate(200, seed=5, types=["artist", "city"]), ["city"]), "city.conll", "conll")
+        return tmp_path
+
+    CALL = ("learn", "city.conll", "--from", "v1", "--out", "v2", "--epochs", "2", "--device", "cpu")
+
+    def test_at_the_end_of_learn_in_the_log_and_on_the_card(self, folder, capsys):
+        assert main(list(self.CALL)) == 0
+        out = capsys.readouterr().out
+        made = json.loads((folder / "v2" / "retainer.json").read_text())["scores"]["balance"]
+        assert made["in_words"] in out and made["set_aside"] and made["sentences"] == 20
+        (row,) = (line for line in out.splitlines() if line.split()[:1] == ["artist"])
+        assert row.split()[1:3] == [str(made["old"]["artist"]["found"]), str(made["old"]["artist"]["kept"])]
+        assert f"{made['new']['city']['f1']:.2f} of {made['new']['city']['support']}" in out
+        assert main(["log", "v2"]) == 0 and made["in_words"] in capsys.readouterr().out
+        there = made["all"]["found"] - made["all"]["given"]
+        assert there > 0 and f"{made['all']['kept']} of {there} entities" in (folder / "v2" / "README.md").read_text()
+
+    def test_for_machines(self, folder, capsys):
+        assert main([*self.CALL, "--json"]) == 0
+        made = json.loads(capsys.readouterr().out)["scores"]["balance"]
+        assert set(made["old"]) == {"artist"} and set(made["new"]) == {"city"} and made["in_words"]
