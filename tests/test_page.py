@@ -711,6 +711,7 @@ def test_everything_has_a_name_and_a_place(page, texts, tmp_path):
         assert nameless == [], view
         assert page.locator(f"#{view} [role=status]").count() == 1 and page.locator(f"#{view} [role=alert]").count() == 1
         assert page.locator("nav [aria-current=page]").inner_text() == {"travel": "Time travel"}.get(view, view.title())
+        assert re.findall(r"\b(?:null|undefined|NaN|\[object)\b", page.inner_text("body")) == [], view
         assert page.locator("h1:visible").count() == 1 and page.locator("main h2:visible").count() == 1
 
 

@@ -45,13 +45,9 @@ function note(item) {
 
 function facts(queue) {
   const { item } = queue;
-  const reason = item.reason ? node("span", { class: "reason" }, item.reason) : null;
-  return [
-    `${queue.at + 1} of ${queue.items.length}, text ${item.text + 1}: `,
-    name(item.type),
-    `, score ${item.score.toFixed(2)}. `,
-    reason,
-  ];
+  const place = `${queue.at + 1} of ${queue.items.length}, text ${item.text + 1}: `;
+  const known = [place, name(item.type), `, score ${item.score.toFixed(2)}. `];
+  return item.reason ? [...known, node("span", { class: "reason" }, item.reason)] : known;
 }
 
 function around(queue, roster, go) {
