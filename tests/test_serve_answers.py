@@ -262,3 +262,10 @@ class TestDocs:
         assert (one["maxLength"], many["maxItems"], many["items"]["maxLength"]) == (77, 3, 77)
         assert document["paths"]["/v1/predict"]["post"]["security"] == [{"token": []}]
         assert "security" not in document["paths"]["/healthz"]["get"]
+
+
+def test_an_onnx_export_is_served_like_any_version(tmp_path, pair, versions):
+    versions["v2"].export(tmp_path / "onnx")
+    answer = ask({"onnx": tmp_path / "onnx"}, {"texts": TEXTS}).json()
+    wanted = load(tmp_path / "onnx").predict(TEXTS)
+    assert same([one["entities"] for one in answer["results"]], wanted) and any(wanted)

@@ -232,6 +232,7 @@ class TestStarting:
         [
             (["--max-texts", "0"], "must be above 0"),
             (["--cors", "example.org"], "is no origin"),
+            (["--watch", "-1"], "expected seconds"),
             (["--token-file", "nothing"], "nothing"),
             (["--host", "no.such.host.invalid"], "cannot listen"),
             (["--port", "70000"], "expected 0 to 65535"),

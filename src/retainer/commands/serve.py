@@ -54,6 +54,8 @@ def serve(
     from retainer.serve.server import bound, run
     from retainer.serve.settings import Limits, Settings, is_local, names_of, read_token
 
+    if watch < 0:
+        raise InputError(f"--watch {watch:g}: expected seconds, or 0 for never")
     limits = Limits(max_body, max_texts, max_characters, max_requests, timeout)
     token = read_token(token_file) if token_file else ""
     settings = Settings(limits, token, cors, names_of(host, allow_host))

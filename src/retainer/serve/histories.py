@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from retainer.chain import Scores, origins, told, versions_of
+from retainer.chain import Scores, learned, origins, told, versions_of
 from retainer.lineage import Lineage
 from retainer.serve.roster import Duty, Roster
 
@@ -48,6 +48,7 @@ def _scores(lineage: Lineage, types: Iterable[str]) -> dict[str, Any]:
             "then": _plain(one.then),
             "before": _plain(one.before),
             "now": _plain(one.now),
+            "fate": _plain(one.fate),
             "story": one.story,
         }
         for type_ in types
@@ -55,7 +56,7 @@ def _scores(lineage: Lineage, types: Iterable[str]) -> dict[str, Any]:
     }
 
 
-def _plain(scores: Scores | None) -> dict[str, float] | None:
+def _plain(scores: Scores | Mapping[str, Any] | None) -> dict[str, Any] | None:
     return None if scores is None else dict(scores)
 
 
@@ -68,7 +69,7 @@ def _step(one: Lineage, number: int, names: Mapping[str, str]) -> dict[str, Any]
         "number": number,
         "hash": one.own_hash,
         "served_as": names.get(one.own_hash),
-        "what": told(one.change) if one.change else f"learned {', '.join(gained)}",
+        "what": told(one.change) if one.change else learned(one),
         "gained": gained,
         "types": [type_ for task in one.tasks for type_ in task],
     }

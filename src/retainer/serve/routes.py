@@ -55,12 +55,9 @@ def api(roster: Roster, settings: Settings) -> APIRouter:
         duty = roster.pick(question.version)
         least = _least(question, duty)
         found = await duty.batches.submit(texts)
-
-        def answer() -> Response:
-            wanted = [_wanted(one, question, least, duty) for one in found]
-            return told({"version": _named(duty), "results": [{"entities": one} for one in wanted]})
-
-        return await _made(answer, found)
+        if sum(map(len, found)) > LONG:
+            return await asyncio.to_thread(_predicted, question, duty, least, found)
+        return _predicted(question, duty, least, found)
 
     @router.post("/compare", responses={200: {"model": Comparison}, **REFUSALS})
     async def compare(question: Compare) -> Response:
@@ -135,10 +132,9 @@ def _wanted(found: Entities, question: Predict, least: dict[str, float], duty: D
     return [one for one in kept if one["entity_group"] in question.types] if question.types else kept
 
 
-async def _made(answer: Any, found: Sequence[Entities]) -> Response:
-    """Write an answer: a short one at once, a long one where it blocks nobody."""
-    response: Response = await asyncio.to_thread(answer) if sum(map(len, found)) > LONG else answer()
-    return response
+def _predicted(question: Predict, duty: Duty, least: dict[str, float], found: Sequence[Entities]) -> Response:
+    results = [{"entities": _wanted(one, question, least, duty)} for one in found]
+    return told({"version": _named(duty), "results": results})
 
 
 def _named(duty: Duty) -> dict[str, str]:

@@ -98,6 +98,7 @@ def configured(app: ASGIApp, crowd: ASGIApp, settings: Settings) -> uvicorn.Conf
         loop="asyncio",
         lifespan="off",
         log_config=None,
+        log_level="error",
         access_log=False,
         server_header=False,
         proxy_headers=False,
@@ -125,6 +126,7 @@ async def _served(server: Server, roster: Roster, taken: socket.socket, watch: f
     tasks: set[asyncio.Task[object]] = set()
 
     def reload() -> None:
+        """Look for new versions, and hold on to the task that does."""
         task: asyncio.Task[object] = loop.create_task(roster.reload())
         tasks.add(task)
         task.add_done_callback(tasks.discard)
