@@ -79,7 +79,9 @@ def pictures(page: Page, address: str, out: Path, lines: Path) -> None:
 def main(models: Path, out: Path) -> None:
     """Learn, serve, look."""
     versions = learned(models)
-    chromium = next(found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name)))
+    chromium = next(
+        found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))
+    )
     call = [sys.executable, "-m", "retainer", "serve", *map(str, versions), "--port", "0", "--device", "cpu"]
     with tempfile.TemporaryDirectory() as scratch, subprocess.Popen(call, stderr=subprocess.PIPE, text=True) as server:
         lines = Path(scratch, "requests.txt")

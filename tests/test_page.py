@@ -1,4 +1,4 @@
-"""The page at /, in a real browser: found, compared, travelled, reviewed; and nothing a stranger writes becomes ours."""
+"""The page at /, in a real browser: find, compare, travel, review; and nothing a stranger writes becomes ours."""
 
 import json
 import re
@@ -31,9 +31,9 @@ def places(tmp_path_factory, encoder):
     """A lineage of three versions: artists; artists and cities; the same with the cities by another name."""
     folder, recipe = tmp_path_factory.mktemp("tour"), Recipe(epochs=6, batch=8, base_lr=5e-3, lr=5e-3)
     data, dev = (generate(size, seed=seed, types=["artist", "city"]) for size, seed in ((200, 5), (60, 8)))
-    learn(
-        hide(data, ["artist"]), encoder, dev=hide(dev, ["artist"]), recipe=recipe, seed=1, device="cpu"
-    ).save(folder / "v1")
+    learn(hide(data, ["artist"]), encoder, dev=hide(dev, ["artist"]), recipe=recipe, seed=1, device="cpu").save(
+        folder / "v1"
+    )
     second = learn(hide(data, ["city"]), folder / "v1", dev=dev, recipe=recipe, seed=2, device="cpu")
     second.save(folder / "v2")
     rename(retainer.load(folder / "v2", device="cpu"), {"city": EVIL}).save(folder / "v3")
@@ -82,9 +82,13 @@ def look(page, text, view="find"):
 
 def drawn(page, view, nth=0):
     """The entities a text shows: words and types."""
-    return page.locator(f"#{view}-results .text").nth(nth).evaluate(
-        "text => [...text.querySelectorAll('.entity')]"
-        ".map(one => [one.querySelector('.words').textContent, one.querySelector('bdi').textContent])"
+    return (
+        page.locator(f"#{view}-results .text")
+        .nth(nth)
+        .evaluate(
+            "text => [...text.querySelectorAll('.entity')]"
+            ".map(one => [one.querySelector('.words').textContent, one.querySelector('bdi').textContent])"
+        )
     )
 
 
@@ -246,9 +250,14 @@ def test_compare_tells_differences_in_words_and_counts(page, server, texts, tmp_
     for number, result in enumerate(answer["results"]):
         card = page.locator("#compare-results .card").nth(number)
         for side, at in (("old", 0), ("new", 1)):
-            shown = card.locator(".side").nth(at).locator(".chip").evaluate_all(
-                "all => all.map(one => [...one.childNodes].filter(n => !n.classList?.contains('tip'))"
-                ".map(n => n.textContent).join(''))"
+            shown = (
+                card.locator(".side")
+                .nth(at)
+                .locator(".chip")
+                .evaluate_all(
+                    "all => all.map(one => [...one.childNodes].filter(n => !n.classList?.contains('tip'))"
+                    ".map(n => n.textContent).join(''))"
+                )
             )
             ordered = sorted((one for one in result["changes"] if one[side]), key=lambda one: one[side]["start"])
             assert shown == [told(one, side) for one in ordered]
@@ -257,7 +266,11 @@ def test_compare_tells_differences_in_words_and_counts(page, server, texts, tmp_
 def told(change, side):
     type_ = change[side]["entity_group"]
     if change["kind"] == "relabelled":
-        return f"{type_} now {change['new']['entity_group']}" if side == "old" else f"{type_} was {change['old']['entity_group']}"
+        return (
+            f"{type_} now {change['new']['entity_group']}"
+            if side == "old"
+            else f"{type_} was {change['old']['entity_group']}"
+        )
     return type_ if change["kind"] == "kept" else f"{type_} {change['kind']}"
 
 
@@ -278,7 +291,9 @@ def test_keys_jump_from_difference_to_difference(page, server, texts, tmp_path):
     page.set_input_files("#file", put(tmp_path, "\n".join(texts)))
     page.wait_for_selector("#compare-results .card")
     page.locator("#compare-title").focus()
-    apart = sum(n for kind, n in api(server, "compare", old="v1", new="v2", texts=texts)["changes"].items() if kind != "kept")
+    apart = sum(
+        n for kind, n in api(server, "compare", old="v1", new="v2", texts=texts)["changes"].items() if kind != "kept"
+    )
     seen = []
     for _ in range(apart):
         page.keyboard.press("n")
@@ -294,7 +309,10 @@ def test_keys_jump_from_difference_to_difference(page, server, texts, tmp_path):
     page.keyboard.press("n")  # a list to choose from keeps its keys
     assert page.inner_text("#compare-status").startswith(f"Difference {apart} of {apart}: ")
     page.check("#compare-only")
-    same = sum(all(one["kind"] == "kept" for one in result["changes"]) for result in api(server, "compare", old="v1", new="v2", texts=texts)["results"])
+    same = sum(
+        all(one["kind"] == "kept" for one in result["changes"])
+        for result in api(server, "compare", old="v1", new="v2", texts=texts)["results"]
+    )
     assert page.locator("#compare-results .card").count() == 12 - same
 
 
@@ -320,7 +338,9 @@ def test_arrow_keys_travel_through_the_lineage(page, server, texts):
         assert drawn(page, "travel") == found(server, version, text)
     assert page.get_attribute("#travel-slider", "aria-valuetext") == "v1, learned artist"
     about = page.inner_text("#travel-step")
-    assert "learned artist" in about and "200 sentences" in about and "version 1 of 3" in about and "rdp, seed 1" in about
+    assert (
+        "learned artist" in about and "200 sentences" in about and "version 1 of 3" in about and "rdp, seed 1" in about
+    )
     assert re.search(r"\d+ \w+ 20\d\d", page.inner_text("#travel-step time"))
     page.locator("#travel-title").focus()  # anywhere in the view they work too
     page.keyboard.press("ArrowRight")
@@ -343,8 +363,12 @@ def test_the_curves_are_those_of_the_records(page, server):
     assert rows[0].split() == ["artist", f1[1, "artist"], f1[2, "artist"], "–"]
     assert rows[1].split()[-3:] == ["–", f1[2, "city"], "–"] and rows[1].startswith("<img")  # renamed: its line goes on
     assert page.locator("#travel-curves svg .line").count() == 2
-    assert f"artist {f1[1, 'artist']} in v1, {f1[2, 'artist']} in v2" in page.get_attribute("#travel-curves svg", "aria-label")
-    heights = page.locator("#travel-curves svg .dot.c0").evaluate_all("all => all.map(one => one.getBoundingClientRect().y)")
+    assert f"artist {f1[1, 'artist']} in v1, {f1[2, 'artist']} in v2" in page.get_attribute(
+        "#travel-curves svg", "aria-label"
+    )
+    heights = page.locator("#travel-curves svg .dot.c0").evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect().y)"
+    )
     low, high = sorted((1, 2), key=lambda n: float(f1[n, "artist"]))
     assert heights[low - 1] >= heights[high - 1]
 
@@ -394,10 +418,16 @@ def test_what_was_reviewed_is_what_retainer_reads(page, server, tmp_path):
     reviewing(page, path)
     proposed = api(server, "predict", texts=HARD, version="v2", calibrated=True)["results"]
     queue = sorted(
-        ((one["score"], at, one["start"], one["end"], one["entity_group"], one["word"]) for at, r in enumerate(proposed) for one in r["entities"])
+        (
+            (one["score"], at, one["start"], one["end"], one["entity_group"], one["word"])
+            for at, r in enumerate(proposed)
+            for one in r["entities"]
+        )
     )
     places = {(at, one) for _, at, start, end, *_ in queue for one in range(start, end)}
-    before = [max((one for one, _ in word_offsets(HARD[at]) if one < start), default=None) for _, at, start, *_ in queue]
+    before = [
+        max((one for one, _ in word_offsets(HARD[at]) if one < start), default=None) for _, at, start, *_ in queue
+    ]
     grown = next(n for n in range(2, len(queue)) if before[n] is not None and (queue[n][1], before[n]) not in places)
     wanted = {}
     for number, (_, at, start, end, type_, word) in enumerate(queue):
@@ -449,7 +479,9 @@ def test_boundaries_move_by_words_and_everything_can_be_undone(page, tmp_path):
     assert page.inner_text("#review-alert") == "There is nothing to undo."
     for _ in range(30):
         page.keyboard.press("Shift+ArrowLeft")
-    assert desk(page)[0].startswith("😀 e\u0301tude") and page.inner_text("#review-alert") == "It cannot be moved further."
+    assert (
+        desk(page)[0].startswith("😀 e\u0301tude") and page.inner_text("#review-alert") == "It cannot be moved further."
+    )
 
 
 def test_disputes_come_first_and_the_other_reading_can_be_taken(page, server, texts, tmp_path):
@@ -521,7 +553,7 @@ HURT = [
 
 def test_nothing_a_stranger_writes_becomes_markup(page, server, tmp_path):
     before = page.evaluate("document.querySelectorAll('script').length")
-    name = '<img src=x onerror=hurt()>\u202etxt.<b>.jsonl'
+    name = "<img src=x onerror=hurt()>\u202etxt.<b>.jsonl"
     path = put(tmp_path, "".join(json.dumps({"text": one}) + "\n" for one in HURT), name)
     for view in ("find", "compare", "travel"):
         page.click(f"nav a[href='#{view}']")
@@ -580,9 +612,15 @@ def answering(status, body):
 
 def test_a_busy_or_broken_server_is_told_in_words(opened, server):
     said = {
-        503: ({"error": {"code": "busy", "message": "too many requests at once"}}, "no time just now: too many requests at once."),
+        503: (
+            {"error": {"code": "busy", "message": "too many requests at once"}},
+            "no time just now: too many requests at once.",
+        ),
         504: ({"error": {"code": "timeout", "message": "it took long"}}, "took too long: it took long."),
-        422: ({"error": {"code": "unknown_version", "message": "there is no such version"}}, "refused: there is no such version."),
+        422: (
+            {"error": {"code": "unknown_version", "message": "there is no such version"}},
+            "refused: there is no such version.",
+        ),
         500: ("<h1>nonsense</h1>", "The server failed (status 500)."),
     }
     with tab(opened, server.address, fine=["Failed to load resource"]) as page:
@@ -680,7 +718,8 @@ def test_a_phone_never_scrolls_sideways(opened, server, texts, tmp_path):
         page.wait_for_selector("#find:not([hidden])")
         for view in filled(page, texts, tmp_path):
             wide = page.evaluate(
-                "[...document.querySelectorAll('main *')].filter(one => one.checkVisibility() && !one.closest('.scroll, #review-list .chip')"
+                "[...document.querySelectorAll('main *')].filter(one => one.checkVisibility()"
+                " && !one.closest('.scroll, #review-list .chip')"
                 " && one.getBoundingClientRect().right > 391).map(one => one.outerHTML.slice(0, 80))"
             )
             assert wide == [], view
@@ -709,7 +748,9 @@ def test_everything_has_a_name_and_a_place(page, texts, tmp_path):
             " && !one.textContent.trim()).map(one => one.outerHTML)"
         )
         assert nameless == [], view
-        assert page.locator(f"#{view} [role=status]").count() == 1 and page.locator(f"#{view} [role=alert]").count() == 1
+        assert (
+            page.locator(f"#{view} [role=status]").count() == 1 and page.locator(f"#{view} [role=alert]").count() == 1
+        )
         assert page.locator("nav [aria-current=page]").inner_text() == {"travel": "Time travel"}.get(view, view.title())
         assert re.findall(r"\b(?:null|undefined|NaN|\[object)\b", page.inner_text("body")) == [], view
         assert page.locator("h1:visible").count() == 1 and page.locator("main h2:visible").count() == 1
@@ -719,7 +760,9 @@ def test_a_page_can_be_printed(page, texts, tmp_path):
     for view in filled(page, texts, tmp_path):
         page.emulate_media(media="print", color_scheme="dark")
         assert not page.locator("#text").is_visible() and page.locator(f"#{view} .card").first.is_visible()
-        assert page.evaluate("getComputedStyle(document.querySelector('.card')).backgroundColor") == "rgb(255, 255, 255)"
+        assert (
+            page.evaluate("getComputedStyle(document.querySelector('.card')).backgroundColor") == "rgb(255, 255, 255)"
+        )
         page.emulate_media(media="screen", color_scheme="light")
 
 

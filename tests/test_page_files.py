@@ -51,7 +51,15 @@ def test_every_file_has_its_kind_and_is_looked_at_again_when_it_changed(first, t
 
 @pytest.mark.parametrize(
     "path",
-    ["/page/", "/page", "/page/index.html", "/page/../app.py", "/page/%2e%2e/app.py", "/page/..%2fapp.py", "/page//etc"],
+    [
+        "/page/",
+        "/page",
+        "/page/index.html",
+        "/page/../app.py",
+        "/page/%2e%2e/app.py",
+        "/page/..%2fapp.py",
+        "/page//etc",
+    ],
 )
 def test_no_other_file_can_be_had(first, tmp_path, path):
     first.save(tmp_path / "v1")

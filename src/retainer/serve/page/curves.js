@@ -2,9 +2,11 @@
 
 import { drawn, spelled } from "./nodes.js";
 
-const WIDTH = 640;
 const HEIGHT = 300;
-const EDGE = { top: 14, right: 150, bottom: 34, left: 38 };
+const WIDE = { width: 640, right: 150 };
+const NARROW = { width: 360, right: 128 };
+/** A phone gets a drawing of its own width: one made smaller could not be read. */
+const EDGE = { top: 14, bottom: 34, left: 38 };
 const LINE = 17;
 
 /**
@@ -13,10 +15,12 @@ const LINE = 17;
  * @param {number} current the version that is looked at
  */
 export function drawCurves(lines, names, current, roster) {
-  const x = (at) => EDGE.left + (names.length === 1 ? 0.5 : at / (names.length - 1)) * (WIDTH - EDGE.left - EDGE.right);
+  const { width, right } = window.matchMedia("(max-width: 46rem)").matches ? NARROW : WIDE;
+  const edge = width - right;
+  const x = (at) => EDGE.left + (names.length === 1 ? 0.5 : at / (names.length - 1)) * (edge - EDGE.left);
   const y = (f1) => HEIGHT - EDGE.bottom - (f1 / 100) * (HEIGHT - EDGE.top - EDGE.bottom);
   const grid = [0, 25, 50, 75, 100].flatMap((f1) => [
-    drawn("line", { class: f1 ? "grid" : "grid base", x1: EDGE.left, x2: WIDTH - EDGE.right, y1: y(f1), y2: y(f1) }),
+    drawn("line", { class: f1 ? "grid" : "grid base", x1: EDGE.left, x2: edge, y1: y(f1), y2: y(f1) }),
     drawn("text", { class: "tick", x: EDGE.left - 8, y: y(f1) + 4, "text-anchor": "end" }, String(f1)),
   ]);
   const ticks = names.map((name, at) =>
@@ -29,10 +33,10 @@ export function drawCurves(lines, names, current, roster) {
   const here = drawn("line", { class: "now", x1: x(current), x2: x(current), y1: EDGE.top, y2: HEIGHT - EDGE.bottom });
   const label = `F1 per type over ${names.length} versions: ${lines.map((line) => said(line, names)).join("; ")}`;
   const places = apart(lines.map((line) => y(line.points.at(-1)[1])));
-  const curves = lines.flatMap((line, at) => curve(line, places[at], x, y, roster.look(line.type)));
+  const curves = lines.flatMap((line, at) => curve(line, places[at], x, y, edge, roster.look(line.type)));
   return drawn(
     "svg",
-    { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label },
+    { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": label },
     grid,
     here,
     ticks,
@@ -40,12 +44,11 @@ export function drawCurves(lines, names, current, roster) {
   );
 }
 
-function curve(line, place, x, y, look) {
+function curve(line, place, x, y, edge, look) {
   const [last, f1] = line.points.at(-1);
   const path = line.points
     .map(([at, value], index) => `${index ? "L" : "M"}${x(at).toFixed(1)} ${y(value).toFixed(1)}`)
     .join("");
-  const edge = WIDTH - EDGE.right;
   return [
     drawn("path", { class: `line c${look.hue}`, d: path, "stroke-dasharray": look.dash || null }),
     drawn("path", { class: `leader c${look.hue}`, d: `M${x(last) + 6} ${y(f1)}L${edge + 14} ${place}` }),
