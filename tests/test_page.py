@@ -373,6 +373,17 @@ def test_the_curves_are_those_of_the_records(page, server):
     assert heights[low - 1] >= heights[high - 1]
 
 
+def test_a_checkpoint_of_somebody_else_is_a_lineage_of_one(opened, checkpoint):
+    with served(f"alien={checkpoint('O', 'B-x', 'I-x')}") as server, tab(opened, server.address) as page:
+        look(page, TEXT, "travel")
+        page.wait_for_selector("#travel-results .card")
+        assert "no record" in page.inner_text("#travel-step") and page.is_disabled("#travel-slider")
+        assert "No scores are recorded" in page.inner_text("#travel-curves")
+        assert drawn(page, "travel") == found(server, "alien", TEXT)
+        page.click("nav a[href='#find']")
+        assert page.is_disabled("#find-calibrated") and "this version has none" in page.inner_text("#find")
+
+
 # -------------------------------------------------------------------------------------------------------- review
 
 HARD = [

@@ -50,7 +50,7 @@ export class Find {
       );
       if (!current()) return;
       this.found = answers.flatMap((one) => one.results.map((result) => result.entities));
-      this.shownAs = calibrated;
+      this.probable = new Set(calibrated ? this.roster.find(version).calibrated_types : []);
       this.offerTypes();
       this.draw(false);
     });
@@ -97,8 +97,10 @@ export class Find {
     this.pages.show(items, keep);
   }
 
+  /** A version may have calibrated only some of its types. */
   mark(one) {
-    return { start: one.start, end: one.end, type: one.entity_group, tip: scored(one.score, this.shownAs) };
+    const { start, end, entity_group: type } = one;
+    return { start, end, type, tip: scored(one.score, this.probable.has(type)) };
   }
 
   card({ text, at, marks }) {
