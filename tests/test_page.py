@@ -503,6 +503,16 @@ def test_disputes_come_first_and_the_other_reading_can_be_taken(page, server, te
     page.set_input_files("#review-file", put(tmp_path, "\n".join(texts)))
     page.wait_for_selector("#review-desk:not([hidden])")
     assert "v2 says city" in page.inner_text("#review-facts") and desk(page)[1].startswith("<img")
+    results = api(server, "compare", old="v2", new=NAMED, texts=texts)["results"]
+    all_ = [(one["kind"] == "kept", one["new"]["score"], one["new"]["word"]) for r in results for one in r["changes"]]
+    assert min(score for kept, score, _ in all_ if kept) < max(score for kept, score, _ in all_ if not kept)
+    seen = []
+    for _ in all_:
+        seen.append(desk(page)[0])
+        page.keyboard.press("j")
+    assert seen == [word for _, _, word in sorted(all_, key=lambda one: one[:2])]
+    for _ in all_:
+        page.keyboard.press("k")
     words = desk(page)[0]
     page.keyboard.press("s")
     assert desk(page) == (words, "city")
@@ -522,16 +532,22 @@ def test_what_the_file_already_has_stays_and_overlaps_are_refused(page, server, 
     taken = {at for one in result["entities"] for at in range(one["start"], one["end"])}
     start, end = next((a, b) for a, b in words if a not in taken and b + 1 in taken)  # just before an entity
     record = {"text": text, "spans": [{"start": start, "end": end, "label": "verb"}]}
-    reviewing(page, put(tmp_path, json.dumps(record), "given.jsonl"))
-    while not text.index(desk(page)[0]) == end + 1:
+    first = result["entities"][0]
+    known = {"text": text + " .", "label": [[first["start"], first["end"], "mine"]]}  # the version finds it too
+    reviewing(page, put(tmp_path, f"{json.dumps(record)}\n{json.dumps(known)}", "given.jsonl"))
+    twice = api(server, "predict", texts=[text, known["text"]], version="v2")["results"]
+    proposed = sum(len(one["entities"]) for one in twice)
+    assert f"1 of {proposed - 1}," in page.inner_text("#review-facts")
+    while not (text.index(desk(page)[0]) == end + 1 and "text 1" in page.inner_text("#review-facts")):
         page.keyboard.press("j")
     page.keyboard.press("Shift+ArrowLeft")
     page.keyboard.press("a")
     assert "which the file already has" in page.inner_text("#review-alert")
     page.keyboard.press("u")
     page.keyboard.press("a")
-    [spans] = read_back(saved(page, tmp_path)).values()
+    spans, mine = read_back(saved(page, tmp_path)).values()
     assert (start, end, "verb") in spans and len(spans) == 2
+    assert mine == [(first["start"], first["end"], "mine")]
 
 
 def test_leaving_with_unsaved_work_is_asked_about(opened, server, texts, tmp_path):
