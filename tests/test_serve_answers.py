@@ -223,6 +223,21 @@ class TestVersions:
         assert "<img" not in docs.text and "<b>v" not in docs.text
         assert ready.json()["versions"][0]["name"] == "<b>v</b>"
 
+    def test_nor_write_lines_of_their_own_into_the_log(self, checkpoint, tmp_path):
+        nasty = "x\x1b[2Jy\nretainer: all is well"
+        link = tmp_path / "current"
+        link.symlink_to(checkpoint("O", "B-x"))
+
+        async def run():
+            async with serving({"v\n": link}) as (_, roster):
+                link.unlink()
+                link.symlink_to(checkpoint("O", f"B-{nasty}"))
+                return await roster.reload(), roster.said
+
+        outcomes, said = asyncio.run(run())
+        assert list(outcomes.values()) == ["swapped"] and len(said) == 1
+        assert said[0].isprintable() and "x [2Jy retainer: all is well" in said[0]
+
 
 class Tags(HTMLParser):
     """Collects what a page loads and runs."""

@@ -61,21 +61,23 @@ class TestBodies:
             (b'{"texts": "\xed\xa0\x80"}', 422, "invalid_text"),
             (b'{"texts": "\\ud800"}', 422, "invalid_text"),
             (b'{"texts": ["fine", "\\udfff"]}', 422, "invalid_text"),
-            (b'{"texts": "a", "version": "\\ud800"}', 422, "unknown_version"),
-            (b'{"texts": "a", "types": ["\\ud800\\u0000"]}', 422, "unknown_type"),
-            (b'{"texts": "a", "threshold": {"\\ud800": 0.5}}', 422, "unknown_type"),
+            (b'{"texts": "a", "version": "\\ud800"}', 422, "invalid_request"),
+            (b'{"texts": "a", "types": ["\\ud800\\u0000"]}', 422, "invalid_request"),
+            (b'{"texts": "a", "threshold": {"\\ud800": 0.5}}', 422, "invalid_request"),
             (b'{"texts": "a", "\\ud800\\u0000": 1}', 422, "invalid_request"),
             (b'{"texts": "a", "threshold": NaN}', 422, "invalid_request"),
             (b'{"texts": "a", "threshold": 1e999}', 422, "invalid_request"),
             (b'{"texts": "a", "threshold": ' + b"9" * 5000 + b"}", 400, "bad_request"),
             (b"[" * 200_000, 400, "bad_request"),
             (b'{"texts": ' + b"[" * 500 + b"]" * 500 + b"}", 422, "invalid_request"),
+            (b'{"texts": "a", "version": "' + b"v" * 900_000 + b'"}', 422, "invalid_request"),
+            (b'{"texts": "a", "threshold": {"' + b"v" * 900_000 + b'": 0.5}}', 422, "invalid_request"),
             (b"NaN", 422, "invalid_request"),
             (b"null", 422, "invalid_request"),
         ],
     )
     def test_what_is_no_question_is_refused_in_a_sentence(self, pair, body, status, code):
-        complaint(post(pair, body), status, code)
+        assert len(complaint(post(pair, body), status, code)) < 500
 
     @pytest.mark.parametrize(
         "text", ["\\u0000", "\\u202e\\u2066 boston \\u2069", "\\uFEFF", "\\ud83d\\ude00", "\\u0085\\u2028"]

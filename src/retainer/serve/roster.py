@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from retainer.card import flat
 from retainer.errors import InputError, nearest
 from retainer.lineage import CARD
 from retainer.serve.batches import CHARACTERS, Batches
@@ -44,7 +45,8 @@ class Roster:
         self, places: Mapping[str, str], counters: Counters, tell: Callable[[str], None], *, device: str = "auto"
     ) -> None:
         """Load all versions; one that cannot be loaded is refused, for nobody is on duty in its place yet."""
-        self.places, self.counters, self.tell, self.device = dict(places), counters, tell, device
+        self.places, self.counters, self.device = dict(places), counters, device
+        self.tell: Callable[[str], None] = lambda line: tell(flat(line))  # names of types may hold any character
         self.failed: dict[str, datetime] = {}
         """Versions whose folder changed to something that cannot be loaded, since when; the old one goes on."""
         self.draining = False
@@ -71,10 +73,10 @@ class Roster:
             )
         return self._duties[name]
 
-    async def reload(self) -> dict[str, Outcome]:
-        """Look at all folders; load what changed, and swap. A version that cannot be loaded changes nothing."""
+    async def reload(self, names: Iterable[str] = ()) -> dict[str, Outcome]:
+        """Look at some folders, or all; load what changed, and swap. What cannot be loaded changes nothing."""
         async with self._busy:
-            return {name: await self._renew(name) for name in self.places}
+            return {name: await self._renew(name) for name in tuple(names) or self.places}
 
     async def watch(self, seconds: float) -> None:
         """Look at all folders every so often; what has changed must look the same twice, lest it is half written."""
@@ -82,8 +84,8 @@ class Roster:
         while True:
             await asyncio.sleep(seconds)
             now = {name: stamp(place) for name, place in self.places.items()}
-            if any(now[name] != self._stamps[name] and now[name] == seen.get(name) for name in now):
-                await self.reload()
+            if settled := [name for name in now if now[name] != self._stamps[name] and now[name] == seen.get(name)]:
+                await self.reload(settled)
             seen = now
 
     def close(self, seconds: float | None = None) -> None:
@@ -105,7 +107,7 @@ class Roster:
         except Exception as error:
             what = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
             self.failed[name] = datetime.now(UTC)
-            self.tell(f"{name}: the new version cannot be loaded, the old one stays on duty: {' '.join(what.split())}")
+            self.tell(f"{name}: the new version cannot be loaded, the old one stays on duty: {what}")
             self.counters.reloads.add(name, "failed")
             return "failed"
         old, self._duties[name] = self._duties[name], duty

@@ -75,7 +75,7 @@ class Server(uvicorn.Server):
         """Let people in, and say so."""
         await super().startup(sockets)
         here = address(sockets[0]) if sockets else ""
-        self.tell(f"retainer: {', '.join(one.name for one in self.roster)} on {here}, described at {here}/docs")
+        self.roster.tell(f"retainer: {', '.join(one.name for one in self.roster)} on {here}, described at {here}/docs")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let nobody in any more, answer who is on the way, then who is inside."""

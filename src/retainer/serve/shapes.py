@@ -7,6 +7,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Name = Annotated[str, Field(max_length=500)]
+"""Of a version or a type: long enough for any, and short enough to be looked up."""
 Texts = Annotated[
     str | list[str],
     Field(description="One text, or a list of texts.", examples=[["play songs by boston on the drive to paris"]]),
@@ -35,10 +37,10 @@ class Asked(BaseModel):
 class Predict(Asked):
     """Texts in which to find entities."""
 
-    version: str | None = Field(None, description="The name of a version on duty; the first one if left out.")
-    types: list[str] | None = Field(None, min_length=1, description="Only entities of these types.")
+    version: Name | None = Field(None, description="The name of a version on duty; the first one if left out.")
+    types: list[Name] | None = Field(None, min_length=1, description="Only entities of these types.")
     calibrated: bool = Field(False, description="Scores that say how probably an entity is right.")
-    threshold: Score | dict[str, Score] = Field(
+    threshold: Score | dict[Name, Score] = Field(
         0.0, description='Leave out what scores less: one number, or by type; "all" stands for the other types.'
     )
 
@@ -46,8 +48,8 @@ class Predict(Asked):
 class Compare(Asked):
     """Texts through two versions."""
 
-    old: str = Field(description="The name of the version to compare with.")
-    new: str = Field(description="The name of the version in question.")
+    old: Name = Field(description="The name of the version to compare with.")
+    new: Name = Field(description="The name of the version in question.")
 
 
 class Entity(Told):
