@@ -92,6 +92,14 @@ def drawn(page, view, nth=0):
     )
 
 
+def plain(page, view):
+    """The texts as they are shown, without what was written beside their entities."""
+    return page.locator(f"#{view}-results .text").evaluate_all(
+        "all => all.map(text => { const copy = text.cloneNode(true);"
+        " copy.querySelectorAll('.chip').forEach(one => one.remove()); return copy.textContent; })"
+    )
+
+
 def found(server, version, text):
     [result] = api(server, "predict", texts=[text], version=version)["results"]
     return [[one["word"], one["entity_group"]] for one in result["entities"]]
@@ -163,11 +171,7 @@ def test_places_are_code_points(page, server):
     page.select_option("#find-version", "v2")
     look(page, text)
     assert drawn(page, "find") == found(server, "v2", text) != []
-    shown = page.locator("#find-results .text").evaluate(
-        "text => { const copy = text.cloneNode(true); copy.querySelectorAll('.chip').forEach(one => one.remove());"
-        " return copy.textContent; }"
-    )
-    assert shown == text
+    assert plain(page, "find") == [text]
 
 
 def test_a_file_is_read_and_shown_text_by_text(page, server, texts, tmp_path):
@@ -176,6 +180,7 @@ def test_a_file_is_read_and_shown_text_by_text(page, server, texts, tmp_path):
     page.wait_for_selector("#find-results .card >> nth=2")
     assert "three.txt: 3 texts" in page.inner_text("#file-shown")
     assert [drawn(page, "find", nth) for nth in range(3)] == [found(server, "v1", text) for text in texts[:3]]
+    assert plain(page, "find") == texts[:3]  # neither the mark at the beginning nor the line ends
     records = "".join(json.dumps({"id": 1, "text": f"😀 {text}"}) + "\n" for text in texts[3:5])
     page.set_input_files("#file", put(tmp_path, records, "two.jsonl"))
     expect(page.locator("#find-results .card")).to_have_count(2)
@@ -601,11 +606,7 @@ def test_nothing_a_stranger_writes_becomes_markup(page, server, tmp_path):
     )
     assert made == [None, before, 0]
     page.click("nav a[href='#find']")
-    shown = page.locator("#find-results .text").evaluate_all(
-        "all => all.map(text => { const copy = text.cloneNode(true);"
-        " copy.querySelectorAll('.chip').forEach(one => one.remove()); return copy.textContent; })"
-    )
-    assert shown == HURT
+    assert plain(page, "find") == HURT
     assert EVIL.replace("\u202e", "⟨U+202E⟩") in page.inner_text("#find-types")
 
 
