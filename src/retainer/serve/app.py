@@ -10,6 +10,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from retainer.about import __version__
+from retainer.serve.assets import addresses, assets
 from retainer.serve.counters import Gauge
 from retainer.serve.envelope import Envelope
 from retainer.serve.guard import PUBLIC, Guard
@@ -42,7 +43,8 @@ def application(roster: Roster, settings: Settings, tell: Callable[[str], None])
             allow_headers=("Authorization", "Content-Type"),
             expose_headers=("Retry-After",),
         )
-    return Envelope(app, roster.counters, {*inner.openapi()["paths"], *PUBLIC}, lambda: roster.draining)
+    counted = {*inner.openapi()["paths"], *PUBLIC} - {*addresses()} | {"/"}
+    return Envelope(app, roster.counters, counted, lambda: roster.draining)
 
 
 def crowded(roster: Roster) -> ASGIApp:
@@ -71,6 +73,7 @@ def described(roster: Roster, settings: Settings) -> FastAPI:
     app.include_router(api(roster, settings))
     app.include_router(probes(roster))
     app.include_router(reference(app))
+    app.include_router(assets(settings))
     _tell_limits(app.openapi(), settings)
     return app
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -23,6 +23,7 @@ HEADERS = {
     "cache-control": "no-store",
 }
 _RAW = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+_CACHE = b"cache-control"
 _LAST = ((b"connection", b"close"),)
 
 GONE = "499"
@@ -51,7 +52,7 @@ class Envelope:
             if message["type"] == "http.response.start":
                 status = str(message["status"])
                 last = _LAST if self.closing() else ()
-                message = {**message, "headers": [*message.get("headers", ()), *_RAW, *last]}
+                message = {**message, "headers": [*_sealed(message.get("headers", ())), *last]}
             await send(message)
 
         route = scope["path"] if scope["path"] in self.routes else "other"
@@ -61,3 +62,10 @@ class Envelope:
         finally:
             self.counters.requests.add(route, method, status)
             self.counters.seconds.observe(time.perf_counter() - began, route)
+
+
+def _sealed(own: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Add our headers; an answer that says itself how long it may be kept has the last word on that."""
+    headers = list(own)
+    says = any(name == _CACHE for name, _ in headers)
+    return [*headers, *(one for one in _RAW if not (says and one[0] == _CACHE))]

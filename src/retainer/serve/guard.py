@@ -13,11 +13,12 @@ from typing import Any
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from retainer.serve.assets import addresses
 from retainer.serve.refusals import RETRY, Refusal, our_fault
 from retainer.serve.roster import Roster
 from retainer.serve.settings import Settings
 
-PUBLIC = frozenset({"/healthz", "/readyz", "/docs", "/docs.css", "/openapi.json"})
+PUBLIC = frozenset({"/healthz", "/readyz", "/docs", "/docs.css", "/openapi.json", *addresses()})
 """What needs no token: nothing of it is secret. Everything else does, a route somebody forgot to name here included."""
 BODILESS = frozenset({"GET", "HEAD", "OPTIONS"})
 LINGER, LINGER_BYTES = 2.0, 2**26

@@ -1,0 +1,35 @@
+/** What a review gives: JSON lines with text and spans, which `retainer check` and `retainer learn` read. */
+
+/**
+ * Write the texts in which anything was decided, or that had entities already. Left out are texts nobody looked at: a
+ * text without entities would say that there are none.
+ * @param {import("./queue.js").Queue} queue
+ * @returns {{content: string, texts: number, entities: number}}
+ */
+export function reviewed(queue) {
+  const decided = new Map();
+  for (const one of queue.items) {
+    if (one.state === "open") continue;
+    if (!decided.has(one.text)) decided.set(one.text, []);
+    if (one.state === "accepted") decided.get(one.text).push(one);
+  }
+  let entities = 0;
+  const lines = queue.records.flatMap((record, at) => {
+    if (!decided.has(at) && !record.given.length) return [];
+    const all = [...record.given, ...(decided.get(at) ?? [])].sort((a, b) => a.start - b.start);
+    entities += all.length;
+    const spans = all.map(({ start, end, type }) => ({ start, end, label: type }));
+    return [`${JSON.stringify({ text: record.plain, spans, answer: "accept" })}\n`];
+  });
+  return { content: lines.join(""), texts: lines.length, entities };
+}
+
+/** Hand a file over to the browser. */
+export function download(content, name) {
+  const address = URL.createObjectURL(new Blob([content], { type: "application/jsonl" }));
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+}
