@@ -139,9 +139,7 @@ def prepare(
     return Lesson(
         student=teacher.grown(labels, head),
         method=used,
-        slice=encoded
-        if recipe.repeat == 1
-        else encoded.repeated(times(sentences, (*new, *truth.again), recipe.repeat)),
+        slice=_shown(encoded, sentences, (*new, *truth.again), recipe.repeat),
         tokens=tokens,
         teacher=_kept(heard, used),
         memory=memory,
@@ -152,6 +150,11 @@ def prepare(
         informed=heard is not seen,
         open=truth.open(gold, labels.outside, real),
     )
+
+
+def _shown(encoded: Encoded, sentences: Sequence[Sentence], taught: Sequence[str], most: int) -> Encoded:
+    """Return the slice as an epoch shows it: sentences of rare types more than once, where that is asked for."""
+    return encoded if most == 1 else encoded.repeated(times(sentences, taught, most))
 
 
 def _informed(seen: Outputs, out: Tensor | None) -> Outputs:
