@@ -191,7 +191,9 @@ def main() -> int:
 
     tell(found)
     if options.out:
-        command = shlex.join(["python", "benchmarks/serving.py", *sys.argv[1:]])
+        # folders lose the places they lie in
+        words = [Path(word).name if Path(word).is_absolute() else word for word in sys.argv[1:]]
+        command = shlex.join(["python", "benchmarks/serving.py", *words])
         software = {name: package(name) for name in ("fastapi", "starlette", "uvicorn", "h11")}
         document = {"command": command, "machine": machine(), "software": software, **found}
         Path(options.out).write_text(json.dumps(document, indent=1) + "\n")

@@ -44,7 +44,7 @@ def corpus(*gold):
 
 
 def told_of(measured, taught=(NEW,), told=(NEW,)):
-    return balance(measured, taught, told, {"sentences": 1, "set_aside": True})
+    return balance(measured, taught, told, {"sentences": 1, "place": "set aside"})
 
 
 class TestFates:
@@ -160,13 +160,25 @@ class TestTold:
         assert main(list(self.CALL)) == 0
         out = capsys.readouterr().out
         made = json.loads((folder / "v2" / "retainer.json").read_text())["scores"]["balance"]
-        assert made["in_words"] in out and made["set_aside"] and made["sentences"] == 20
+        assert made["in_words"] in out and made["place"] == "set aside" and made["sentences"] == 20
         (row,) = (line for line in out.splitlines() if line.split()[:1] == ["artist"])
         assert row.split()[1:3] == [str(made["old"]["artist"]["found"]), str(made["old"]["artist"]["kept"])]
         assert f"{made['new']['city']['f1']:.2f} of {made['new']['city']['support']}" in out
         assert main(["log", "v2"]) == 0 and made["in_words"] in capsys.readouterr().out
         there = made["all"]["found"] - made["all"]["given"]
         assert there > 0 and f"{made['all']['kept']} of {there} entities" in (folder / "v2" / "README.md").read_text()
+
+    def test_with_nothing_set_aside_it_is_the_sentences_learned_from(self, folder, capsys):
+        few = generate(60, seed=5, types=["artist", "city"])
+        write(hide(few, ["city"]), "city.conll", "conll")
+        assert main([*self.CALL[:-4], "--epochs", "1", "--set.lr", "1e-9", "--device", "cpu"]) == 0
+        out = capsys.readouterr().out
+        record = json.loads((folder / "v2" / "retainer.json").read_text())
+        made = record["scores"]["balance"]
+        assert "60 sentences it learned from" in out and "give --dev FILE" in out and record["scores"]["dev"] is None
+        assert made["old"]["artist"]["kept"] > 0 and made["new"]["city"]["found"] == 0
+        assert "never finds city" in out and not record["scores"]["per_type"] and "city" not in record["calibration"]
+        assert main(["log", "v2"]) == 0 and "dev F1 not measured" in capsys.readouterr().out
 
     def test_for_machines(self, folder, capsys):
         assert main([*self.CALL, "--json"]) == 0

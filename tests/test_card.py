@@ -114,6 +114,15 @@ def test_what_nobody_measured_is_said(first, checkpoint, city, quick, tmp_path):
     assert "still to be learned: y, z." in text and "base_model" not in front(text)
 
 
+def test_a_head_that_a_pipeline_reads_in_pieces(checkpoint, city, quick, tmp_path):
+    labels = ("O", "B-artist", "I-artist", "E-artist", "S-artist")
+    whole = learn(city, checkpoint(*labels), recipe=replace(quick, epochs=1), device="cpu").save(tmp_path / "bioes")
+    pairs = learn(city, checkpoint(*labels[:3]), recipe=replace(quick, epochs=1), device="cpu").save(tmp_path / "iob2")
+    texts = [(folder / "README.md").read_text() for folder in (whole, pairs)]
+    assert ["export PATH/TO/THIS/FOLDER --plain" in text for text in texts] == [True, False]
+    assert ['pipeline("token-classification"' in text for text in texts] == [False, True]
+
+
 def test_language_models_are_told(encoder, artist, quick, tmp_path):
     version = learn(artist, encoder, recipe=quick, method="learn_and_review", device="cpu", out=tmp_path / "v")
     assert version.generators and "Treat it like the data" in (tmp_path / "v" / "README.md").read_text()

@@ -158,6 +158,14 @@ class TestGates:
         assert status == 1 and [gate["passed"] for gate in told["gates"]] == [True, False]
         assert "--max-drop 100: passed" in err and "--min-agreement 90: no" in err
 
+    def test_a_new_type_that_was_hardly_learned(self, run):
+        status, told, err = document(run, "models/v1", "models/v2", "both.conll", "--min-gain", 0)
+        gained = told["scores"]["gained"]
+        found = gained["city"]["new"]["f1"]
+        assert status == 0 and "--min-gain 0: passed by city" in err and 0 < found < 100
+        status, _, err = run("models/v1", "models/v2", "both.conll", "--min-gain", found + 0.01)
+        assert status == 1 and f"no, city, which is new, is found with F1 {found:.2f}" in err
+
     def test_passed(self, run):
         status, _, err = run("models/v1", "models/v1", "both.conll", "--max-drop", 0, "--min-agreement", 100)
         assert (
@@ -178,6 +186,9 @@ class TestGates:
         refused("models/v1", "models/v2", "both.conll", "--max-drop", "nan", says="--max-drop nan")
         refused("models/v1", "models/v2", "both.conll", "--max-drop", "much", says="--max-drop much: expected a number")
         refused("models/v1", "models/v2", "both.conll", "--min-agreement", 101, says="--min-agreement 101: expected")
+        refused("models/v1", "models/v2", "both.conll", "--min-gain", -1, says="--min-gain -1: expected")
+        refused("models/v1", "models/v2", "texts.txt", "--min-gain", 50, says="--min-gain needs gold entities, and")
+        refused("models/v1", "models/v1", "both.conll", "--min-gain", 50, says="only the new version knows (none)")
         refused("models/v1", "models/v2", "both.conll", "--show", -1, says="--show -1")
         refused("models/v1", "models/v2", "texts.txt", "--max-drop", 1, says="texts.txt has texts only")
         write(generate(20, seed=4, types=["city"]), "city.conll", "conll")

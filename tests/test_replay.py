@@ -135,7 +135,7 @@ class TestTheCommandLineWins:
         status, _, err = run(*argv, "--method", "extend_ner", "--recipe", "paper")
         made = record(here / "again")
         assert status == 0 and made["method"] == "extend_ner" and made["recipe"]["optimizer"] == "sgd"
-        assert "method extend_ner instead of RDP" in err and made["seed"] == 7
+        assert "method extend_ner instead of rdp" in err and made["seed"] == 7
 
 
 class TestNotTheSame:

@@ -140,8 +140,15 @@ def in_words(made: Mapping[str, Any]) -> str:
         f"learned {', '.join(gained)}" if gained else "",
         f"learned more of {', '.join(_more(type_, made['old'][type_]) for type_ in again)}" if again else "",
         _forgot(made["old"]),
+        _never(made),
     ]
     return "; ".join(part for part in parts if part)
+
+
+def _never(made: Mapping[str, Any]) -> str:
+    """Name the new types that are never found: a version that has learned nothing must not look like one that has."""
+    never = [type_ for type_, one in made["new"].items() if not one["found"]]
+    return f"never finds {', '.join(never)}: more data, more epochs or another method" if never else ""
 
 
 def _at(f1: float | None) -> str:
@@ -157,8 +164,7 @@ def _more(type_: str, one: Mapping[str, Any]) -> str:
 def _kept(made: Mapping[str, Any]) -> str:
     if not made["old"]:
         return ""
-    total, place = made["all"], "set aside" if made["set_aside"] else "of the dev set"
-    where = f"{made['sentences']} sentences {place}"
+    total, where = made["all"], f"{made['sentences']} sentences {made['place']}"
     gave = f", gave {total['given']} to new types" if total["given"] else ""
     if total["share"] is None:
         return f"the version before found nothing to keep in {where}{gave}"

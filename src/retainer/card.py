@@ -27,9 +27,19 @@ print(tagger("some text"))
 
 Nothing but `transformers` is needed. `retainer predict` finds the same entities, and in texts of any length."""
 
+OWN_LABELS = """\
+```sh
+retainer predict PATH/TO/THIS/FOLDER "some text"
+retainer export PATH/TO/THIS/FOLDER --plain PLAIN       # the same model, for transformers' pipeline
+```
+
+The labels are those of the model it began with, and not only B- and I-. transformers' pipeline loads the folder, but
+returns entities in pieces; the folder `export --plain` writes gives it the same entities as `retainer predict`."""
+
 LIMITS = (
     "Entities are flat: none lies inside another.",
-    "A score is the probability the model gives to its own answer. It is not calibrated.",
+    "A score is the probability the model gives to its own answer. `retainer predict --calibrated` corrects it for "
+    "types that had enough entities on dev.",
     "Language, domain and blind spots are those of the data it was taught with. Nobody has looked for bias here.",
     "F1 on dev is the figure the epoch was chosen by, so it flatters. Measure on data of your own: "
     "`retainer evaluate FOLDER DATA`.",
@@ -40,14 +50,17 @@ MEMORY = (
 )
 
 
-def card(lineage: Lineage, name: str, remembers: bool = False) -> str:
-    """Write the card of a version that is called ``name``; ``remembers`` says that it keeps language models."""
+def card(lineage: Lineage, name: str, remembers: bool = False, *, piped: bool = True) -> str:
+    """Write the card of a version that is called ``name``; ``remembers`` says that it keeps language models.
+
+    ``piped`` says whether its labels are B- and I- alone, which is all that transformers' pipeline reads.
+    """
     chain = versions_of(lineage)
     known = origins(lineage)
     parts = {
         f"{plain(name)}: finds {_list(known) or 'nothing'}": [_summary(lineage)],
         "Types": [_means(known), _types(lineage, known)],
-        "Use": [USE],
+        "Use": [USE if piped else OWN_LABELS],
         "How it came about": [_made(lineage), _chain(chain)],
         "Limits": [_limits(lineage, known, remembers)],
     }
@@ -134,7 +147,7 @@ def _means(known: Mapping[str, Origin]) -> str:
     kept, there = _agreed(known)
     if there:
         share = f"{100 * kept / there:.2f} %, {kept} of {there} entities"
-        lines.append(f"- **agreement** (what the version before found on dev, still found): {share}")
+        lines.append(f"- **agreement** (what the version before found in the sentences at hand, still found): {share}")
     elif not old and any(origin.now is None for origin in known.values()):
         lines.append("- **keep** and **forget**: not measured, for the dev set has no old types")
     return "\n".join(lines)
@@ -171,8 +184,8 @@ def _types(lineage: Lineage, known: Mapping[str, Origin]) -> str:
     ]
     head = ("type", "learned in", "F1 when learned", "F1 before", "F1 now", "entities in dev", "still found", "remarks")
     legend = (
-        "F1 of whole entities on dev, in percent. Still found: what the version before found on dev, less what the "
-        "annotation contradicts. Empty: not measured."
+        "F1 of whole entities on dev, in percent. Still found: what the version before found in the sentences at hand, "
+        "less what the annotation contradicts. Empty: not measured."
     )
     return f"{_table(head, rows)}\n\n{legend}"
 
@@ -194,7 +207,7 @@ def _made(lineage: Lineage) -> str:
         "exemplars": _kept_data(data.get("exemplars")),
         "dev": f"{data.get('dev_sentences', 0)} sentences",
         "epoch": f"{scores.get('epoch', '')} of {len(scores.get('history', ()))}",
-        "recipe": _fields(lineage.recipe).strip(" ()"),
+        "recipe": _fields({**lineage.recipe, **({"batch": scores["batch"]} if "batch" in scores else {})}).strip(" ()"),
         "seed": str(lineage.seed),
         "made": lineage.created,
         "with": ", ".join(f"{package} {version}" for package, version in lineage.versions.items()),

@@ -12,7 +12,7 @@ from typing import Any
 from retainer.corpora import Corpus, fingerprint, read
 from retainer.errors import InputError, nearest
 from retainer.lesson import Seeds, hold_out, set_aside
-from retainer.methods import METHODS, Method
+from retainer.methods import Method, name_of
 from retainer.methods import method as find_method
 from retainer.onnx import Exported
 from retainer.rare import uneven
@@ -60,6 +60,11 @@ class Job:
             f"{','.join((*self.taught, *some))})"
         ]
 
+    @property
+    def place(self) -> str:
+        """Where the sentences come from that both versions look at in the end."""
+        return "of the dev set" if self.dev_given else "it learned from" if self.dev is None else "set aside"
+
     @cached_property
     def told(self) -> tuple[str, ...]:
         """The types of which every entity in the dev set is annotated, as far as anybody can know.
@@ -82,7 +87,7 @@ class Job:
                 "dev_given": self.dev_given,
                 **({} if self.exemplars is None else {"exemplars": _described(self.exemplars)}),
             },
-            "method": next((name for name, one in METHODS.items() if one == self.method), type(self.method).__name__),
+            "method": name_of(self.method),
             "fields": dataclasses.asdict(self.method),
             "recipe": dataclasses.asdict(self.recipe),
             "seed": self.seed,

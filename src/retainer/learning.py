@@ -138,7 +138,7 @@ def _lineage(job: Job, training: Training, student: Tagger, measured: bool = Tru
     """Write down where the new version comes from."""
     record = job.version.heir(**{name: value for name, value in job.facts.items() if name != "new"})
     tasks = [tuple(type_ for type_ in task if type_ not in job.new) for task in record.tasks]
-    seen = measure(job.version.tagger, student, job.dev, job.told) if measured and job.dev is not None else None
+    seen = measure(job.version.tagger, student, job.dev or job.train, job.told) if measured else None
     return dataclasses.replace(
         record,
         task=len(tasks) + 1,
@@ -159,15 +159,15 @@ def _lineage(job: Job, training: Training, student: Tagger, measured: bool = Tru
 def _calibration(job: Job, seen: Measured | None) -> dict[str, Any]:
     """Return how scores become probabilities: for what was taught as the dev set tells, else as before."""
     before = {t: one for t, one in job.version.lineage.calibration.items() if t in job.version.types}
-    found = {} if seen is None else seen.curves
+    found = {} if seen is None or job.dev is None else seen.curves  # of what it has learned by heart, it is too sure
     return {**before, **{type_: one for type_, one in found.items() if type_ in job.taught}}
 
 
 def _scores(job: Job, seen: Measured) -> dict[str, Any]:
     """Return the scores of the types the dev set tells something about, those of old ones before, and the balance."""
     after, before = (one.as_dict()["per_type"] for one in (seen.after, seen.before))
-    told = {type_: one for type_, one in after.items() if type_ in job.told and one["support"]}
-    data = {"sentences": len(job.dev or ()), "set_aside": not job.dev_given}
+    told = {type_: one for type_, one in after.items() if job.dev and type_ in job.told and one["support"]}
+    data = {"sentences": len(job.dev or job.train), "place": job.place}
     old = {type_: before[type_] for type_ in told if type_ in job.version.types}
     return {
         "per_type": told,

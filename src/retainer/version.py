@@ -176,11 +176,15 @@ class Version:
                 (scratch / GENERATORS / str(number)).mkdir(parents=True)
                 generator.save(scratch / GENERATORS / str(number))
             sealed = self.lineage.save(scratch)
-            (scratch / CARD).write_text(card(sealed, Path(folder).name, bool(self.generators)), encoding="utf-8")
+            (scratch / CARD).write_text(self._card(sealed, Path(folder).name), encoding="utf-8")
             if keep_parent is not None:
                 keep(keep_parent, scratch)
         self.lineage, self.place = sealed, Path(folder)
         return Path(folder)
+
+    def _card(self, record: Lineage, name: str) -> str:
+        piped = all(kind in "BI" for kind, type_ in self.tagger.labels.parts if type_)
+        return card(record, name, bool(self.generators), piped=piped)
 
     def export_plain(self, folder: str | Path) -> Path:
         """Write a Hugging Face folder and nothing else, with labels that transformers' pipeline reads as we do."""

@@ -57,6 +57,7 @@ def compare(
     *,
     max_drop: float | None = None,
     min_agreement: float | None = None,
+    min_gain: float | None = None,
     json: bool = False,
     page: str | None = None,
     show: int = 5,
@@ -65,19 +66,20 @@ def compare(
     """Compare two versions: what the new one kept, gained, lost and calls by another name.
 
     On annotated data both are scored; on texts alone the old version's entities take the place of the annotation.
-    Exit status 1 means that a gate (--max-drop, --min-agreement) said no, and only that.
+    Exit status 1 means that a gate (--max-drop, --min-agreement, --min-gain) said no, and only that.
 
     :param old: the version to compare with: a version's folder, any token-classification checkpoint, or a hub name
     :param new: the version in question, from wherever it is
     :param data: annotated file; or texts: one per line, JSON lines with a "text", or - for stdin
     :param max_drop: gate: the most points of F1 an old type may lose (needs annotated data)
     :param min_agreement: gate: the least agreement on every old type and on all together, in percent
+    :param min_gain: gate: the least F1 of every type that only the new version knows (needs annotated data)
     :param json: print one JSON document, with all entities and their texts
     :param page: write all that as an HTML page too
     :param show: how many entities of each kind to print
     :param device: auto, cpu or cuda
     """
-    gates = Gates(max_drop, min_agreement)
+    gates = Gates(max_drop, min_agreement, min_gain)
     if show < 0:
         raise InputError(f"--show {show}: expected 0 or more")
     target = None if page is None else require_writable(page)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from retainer.version import Version
 
 
+FEW = "too little data to set some aside (the tenth must have 10 sentences and some of every type)"
+"""Why nothing could be set aside."""
 POOR = 20.0
 """The dev F1 below which a version has hardly learned its new types, and its user is told."""
 
@@ -88,8 +90,9 @@ def learn(
     if dry_run:
         from retainer.job import job_of
 
+        job = job_of(data, from_, types or None, fields, dev, chosen, seed, device, exemplars)
         require_free(out)
-        _foretell(job_of(data, from_, types or None, fields, dev, chosen, seed, device, exemplars), replay, json)
+        _foretell(job, replay, json)
         return
     began = time.perf_counter()
     version = learning.learn(
@@ -145,7 +148,7 @@ def _foretell(job: Job, replay: Replay | None, json: bool) -> None:
         say_json(dataclasses.asdict(seen))
         return
     counts = ", ".join(f"{count} {type_}" for type_, count in seen.train["entities"].items())
-    aside = "none: too little data to set some aside, so the last epoch is kept"
+    aside = f"none: {FEW}, so the last epoch is kept; give --dev FILE if you can"
     if seen.dev is not None:
         aside = f"{seen.dev['sentences']} sentences{' set aside' if seen.dev['set_aside'] else ''}"
     kept = f" and {seen.exemplars['sentences']} exemplars" if seen.exemplars else ""
@@ -155,7 +158,8 @@ def _foretell(job: Job, replay: Replay | None, json: bool) -> None:
         f"from          {seen.train['sentences']} sentences{kept}: {counts}",
         f"dev           {aside}",
         f"method        {seen.method}, at most {seen.steps} steps of {seen.batch} sentences",
-        f"time          about {_duration(seen.seconds)} if it does not stop early, and the dev scores",
+        f"time          about {_duration(seen.seconds)}"
+        + (" if it does not stop early, and the dev scores" * bool(seen.dev)),
     ]
     for type_, facts in (seen.guesses or {}).items():
         lines.append(f"would take {facts['count']} unannotated texts for {type_}")
@@ -196,7 +200,7 @@ def _summary(version: Version, out: str, seconds: float) -> str:
         record.recipe["select"]
     ]
     if record.scores["dev"] is None:
-        lines.insert(3, "dev F1    not measured: too little data to set some aside, so the last epoch was kept")
+        lines.insert(3, f"dev F1    not measured: {FEW}, so the last epoch was kept; give --dev FILE if you can")
     else:
         lines.insert(3, f"dev F1    {record.scores['dev']:.2f} on {measured}")
     if record.scores["dev"] is not None and record.scores["dev"] < POOR:

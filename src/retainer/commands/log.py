@@ -58,15 +58,15 @@ def _data(data: dict[str, Any]) -> str:
 
 
 def _scores(scores: dict[str, Any]) -> list[str]:
+    balance = scores.get("balance", {})
+    said = [balance["in_words"]] if balance.get("old") else []  # of a first version the scores say it all
     if scores.get("dev") is None:
-        return []
+        return ["dev F1 not measured", *said] if scores else []
     before = scores.get("before", {})
     parts = [
         f"{type_} {one['f1']:.2f}" + (f" (before {before[type_]['f1']:.2f})" if type_ in before else "")
         for type_, one in scores.get("per_type", {}).items()
     ]
-    balance = scores.get("balance", {})
-    said = [balance["in_words"]] if balance.get("old") else []  # of a first version the scores say it all
     return [f"dev F1 {', '.join(parts) or format(scores['dev'], '.2f')}", *said]
 
 

@@ -63,8 +63,7 @@ def balance_table(balance: Mapping[str, Any]) -> Table:
     from rich.box import SIMPLE
     from rich.table import Table
 
-    place = "set aside" if balance["set_aside"] else "of the dev set"
-    table = Table(title=f"on {balance['sentences']} sentences {place}", box=SIMPLE, title_justify="left")
+    table = Table(title=f"on {balance['sentences']} sentences {balance['place']}", box=SIMPLE, title_justify="left")
     table.add_column("type")
     fates = ("found before", "kept", "moved", "relabelled", "lost", "given", "corrected") if balance["old"] else ()
     for column in (*fates, "F1"):

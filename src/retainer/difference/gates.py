@@ -29,7 +29,7 @@ class Outcome:
     """The types that break the limit, each with a phrase that says how."""
     measured: tuple[str, ...]
     unmeasured: tuple[str, ...]
-    """Old types the gate cannot see: no gold, or no entity found by either version."""
+    """Types the gate cannot see: no gold, or no entity found by either version."""
 
     @property
     def passed(self) -> bool:
@@ -62,6 +62,7 @@ class Gates:
 
     max_drop: float | None = None
     min_agreement: float | None = None
+    min_gain: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse limits nothing could keep to, or everything."""
@@ -70,13 +71,17 @@ class Gates:
         if self.min_agreement is not None and not 0 <= self.min_agreement <= 100:
             raise InputError(f"--min-agreement {self.min_agreement:g}: expected percent, from 0 to 100")
 
+        if self.min_gain is not None and not 0 <= self.min_gain <= 100:
+            raise InputError(f"--min-gain {self.min_gain:g}: expected F1 in percent, from 0 to 100")
+
     def require_gold(self, data: Corpus | Texts) -> None:
         """Refuse texts for a gate that needs annotation; asked before any model is loaded."""
-        if self.max_drop is not None and not isinstance(data, Corpus):
-            raise InputError(
-                f"--max-drop needs gold entities, and {data.source} has texts only; give an annotated corpus, or use "
-                "--min-agreement"
-            )
+        for gate, limit in (("max-drop", self.max_drop), ("min-gain", self.min_gain)):
+            if limit is not None and not isinstance(data, Corpus):
+                raise InputError(
+                    f"--{gate} needs gold entities, and {data.source} has texts only; give an annotated corpus, or use "
+                    "--min-agreement"
+                )
 
     def require_types(self, types: Types) -> None:
         """Refuse data in which no type of the old version is annotated; asked before any text is tagged."""
@@ -88,6 +93,13 @@ class Gates:
                 f"--max-drop needs gold entities of a type the old version knows ({known}); the data annotate {there}"
             )
 
+        if self.min_gain is not None and not types.learned:
+            gained, there = (", ".join(some[:8]) or "none" for some in (types.gained, types.annotated or ()))
+            raise InputError(
+                f"--min-gain needs gold entities of a type only the new version knows ({gained}); the data annotate "
+                f"{there}"
+            )
+
     def outcomes(self, difference: Difference) -> list[Outcome]:
         """Ask every gate that is set."""
         asked = []
@@ -95,7 +107,20 @@ class Gates:
             asked.append(_dropped(difference, self.max_drop))
         if self.min_agreement is not None:
             asked.append(_apart(difference, self.min_agreement))
+        if self.min_gain is not None:
+            asked.append(_learned(difference, self.min_gain))
         return asked
+
+
+def _learned(difference: Difference, limit: float) -> Outcome:
+    judged = difference.judgement.gained if difference.judgement else {}
+    broken = {
+        type_: f"{type_}, which is new, is found with F1 {one.new.f1:.2f}"
+        for type_, one in judged.items()
+        if one.new.f1 < limit - TINY
+    }
+    unmeasured = tuple(type_ for type_ in difference.types.gained if type_ not in judged)
+    return Outcome("min-gain", limit, broken, tuple(judged), unmeasured)
 
 
 def _dropped(difference: Difference, limit: float) -> Outcome:

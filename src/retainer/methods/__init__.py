@@ -58,6 +58,13 @@ def method(name: str, fields: Mapping[str, Any] | None = None) -> Method:
     return dataclasses.replace(default, **(fields or {}))
 
 
+def name_of(method: Method) -> str:
+    """Return the name a method has in the table; one with fields of its own goes by the name it started from."""
+    names = [name for name, one in METHODS.items() if one == method]
+    names += [name for name, one in METHODS.items() if type(one) is type(method)]
+    return names[0] if names else type(method).__name__
+
+
 def _check(name: str, default: Method, field: str, value: Any) -> None:
     """Refuse a value of the wrong kind now, with its name, not in the middle of training."""
     hint = get_type_hints(type(default))[field]
@@ -89,4 +96,5 @@ __all__ = [
     "SelfTraining",
     "Tokens",
     "method",
+    "name_of",
 ]

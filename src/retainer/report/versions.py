@@ -127,7 +127,9 @@ def headline(difference: Difference, old: str, new: str) -> Markup:
     """Say in one sentence how the new version does."""
     judgement, agreement = difference.judgement, difference.agreement
     if not _apart(difference):
-        return Markup("{} and {} find the same: there is no difference.").format(old, new)
+        never = [type_ for type_, number in difference.fresh.items() if not number]
+        found = Markup(" {} never finds {}, though it knows the name.").format(new, ", ".join(never)) if never else ""
+        return Markup("{} and {} find the same: there is no difference.").format(old, new) + found
     if judgement is not None and judgement.keep is not None:
         one = len(difference.types.kept) == 1
         said = Markup("{} keeps <b>{:.1f}</b> of {:.1f} F1 on the old type{}").format(
