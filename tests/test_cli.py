@@ -244,6 +244,23 @@ class TestEvaluate:
         assert list(json.loads(out)["per_type"]) == ["artist", "city"]
         refused("evaluate", "v1", "city.jsonl", says=["city.jsonl", "no entity of a type this model knows"])
 
+    def test_types_the_data_have_nowhere_are_named_and_not_scored(self, run, pair, here):
+        from retainer.corpora.generated import generate
+        from retainer.tasks import hide
+        from retainer.version import load
+
+        both = generate(60, seed=5, types=["artist", "city"])
+        write(hide(both, ["artist"]), "bare.conll", "conll")
+        counted = load(pair["v2"], device="cpu").evaluate("bare.conll")
+        assert counted.per_type["city"].predicted and counted.micro < counted.per_type["artist"].f1
+        status, out, err = run("evaluate", pair["v2"], "bare.conll", "--page", "bare.html")
+        assert status == 0 and err == "not in the data, so not scored: city\n" and "city" not in out
+        assert ">city<" not in (here / "bare.html").read_text() and ">artist<" in (here / "bare.html").read_text()
+        document = json.loads(run("evaluate", pair["v2"], "bare.conll", "--json", "--all")[1])
+        assert document["micro"] == document["macro"] == document["old_macro"] == counted.per_type["artist"].f1
+        assert list(document["per_type"]) == ["artist"] and document["unscored_types"] == ["city"]
+        assert document["new_macro"] is None
+
     def test_keep_and_gain(self, run, first, city, quick, here):
         from retainer.corpora.generated import generate
         from retainer.learning import learn
