@@ -178,6 +178,7 @@ class TestGates:
         refused("models/v1", "models/v2", "both.conll", "--max-drop", "nan", says="--max-drop nan")
         refused("models/v1", "models/v2", "both.conll", "--max-drop", "much", says="--max-drop much: expected a number")
         refused("models/v1", "models/v2", "both.conll", "--min-agreement", 101, says="--min-agreement 101: expected")
+        refused("models/v1", "models/v2", "both.conll", "--min-agreement", 0.9, says="in percent: did you mean 90?")
         refused("models/v1", "models/v2", "both.conll", "--show", -1, says="--show -1")
         refused("models/v1", "models/v2", "texts.txt", "--max-drop", 1, says="texts.txt has texts only")
         write(generate(20, seed=4, types=["city"]), "city.conll", "conll")
