@@ -1,6 +1,7 @@
 """Scores that mean what they say."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -187,6 +188,18 @@ class TestVersions:
             counts.append(len(found))
             assert all(one["score"] >= (0.9 if more else 0) for one in found)
         assert counts[0] >= counts[1] == counts[2] >= counts[3] == 0 < counts[0]
+
+    def test_types_without_a_curve_are_named_once(self, pair, tmp_path, capsys):
+        version = load(pair["v2"], device="cpu")
+        curve = {"artist": {"slope": 0.5, "shift": 0.0, "entities": 20.0}}
+        version.lineage = replace(version.lineage, calibration=curve)
+        version.save(tmp_path / "v")
+        (tmp_path / "texts.txt").write_text("play songs by boston\n" * 600)
+        call = ["predict", str(tmp_path / "v"), "--input", str(tmp_path / "texts.txt"), "--device", "cpu"]
+        assert main(call) == 0 and "not calibrated" not in capsys.readouterr().err
+        assert main([*call, "--calibrated"]) == 0
+        said = capsys.readouterr().err
+        assert said == "not calibrated, so their scores are those without --calibrated: city\n"
 
     @pytest.mark.parametrize(
         ("more", "says"),

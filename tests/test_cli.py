@@ -116,6 +116,44 @@ class TestLearn:
         assert status == 0 and record["fields"]["temperature"] == 0.5
         assert (record["recipe"]["batch"], record["recipe"]["lr"], record["recipe"]["epochs"]) == (8, 5e-4, 1)
 
+    @pytest.mark.parametrize(
+        "content",
+        [
+            "Wilhelmina\tB-bird\nwas\tO\n",
+            "Wilhelmina O\nwas O\n",
+            "Wilhelmina\n",
+            "Wilhelmina: is ill\n",
+            '{"id2label": {"0": "Wilhelmina"}, "model_type": "bert", "dtype": "float32"}',
+        ]
+        + [
+            "[Wilhelmina",
+            "epochs: 1\nout: [Wilhelmina\n",
+            "",
+            "- Wilhelmina\n",
+            "Wilhelmina\udcff",
+            "a: &b Wilhelmina\nc: *d\n",
+        ],
+    )
+    def test_a_wrong_configuration_file_is_never_quoted(self, run, refused, here, content):
+        (here / "wrong").write_bytes(content.encode(errors="surrogateescape"))
+        learn = ("learn", "city.jsonl", "--from", "v1", "--out", "v2")
+        says = "wrong is neither a YAML file of options nor the retainer.json of a version"
+        refused(*learn, "--config", "wrong", says=says)
+        refused(*learn, "--config=wrong", says=says)
+        refused("evaluate", "v1", "city.jsonl", "--conf", "wrong", says="wrong is no YAML file of options")
+        (here / "outer.yaml").write_text("config: wrong\n")
+        for one in ("wrong", "outer.yaml"):
+            assert "Wilhelmina" not in run(*learn, "--config", one)[2]
+
+    def test_configuration_files_that_are_not_there(self, refused, here):
+        learn = ("learn", "city.jsonl", "--from", "v1", "--out", "v2")
+        refused(*learn, "--config", "nope.yaml", says="retainer: nope.yaml: there is no such file")
+        refused(*learn, "--config", "x" * 5000, says="there is no such file")
+        (here / "empty").mkdir()
+        refused(*learn, "--config", "empty", says="empty is neither a YAML file of options nor")
+        (here / "broken.yaml").write_text("epochs: 1\nout: [a\n")
+        refused(*learn, "--config", "broken.yaml", says="of a version (line 3 is no YAML)")
+
     def test_types_are_picked(self, run, v1, here):
         from retainer.corpora.generated import generate
 
@@ -243,6 +281,23 @@ class TestEvaluate:
         _, out, _ = run("evaluate", "v1", "both.conll", "--json", "--all")
         assert list(json.loads(out)["per_type"]) == ["artist", "city"]
         refused("evaluate", "v1", "city.jsonl", says=["city.jsonl", "no entity of a type this model knows"])
+
+    def test_types_the_data_have_nowhere_are_named_and_not_scored(self, run, pair, here):
+        from retainer.corpora.generated import generate
+        from retainer.tasks import hide
+        from retainer.version import load
+
+        both = generate(60, seed=5, types=["artist", "city"])
+        write(hide(both, ["artist"]), "bare.conll", "conll")
+        counted = load(pair["v2"], device="cpu").evaluate("bare.conll")
+        assert counted.per_type["city"].predicted and counted.micro < counted.per_type["artist"].f1
+        status, out, err = run("evaluate", pair["v2"], "bare.conll", "--page", "bare.html")
+        assert status == 0 and err == "not in the data, so not scored: city\n" and "city" not in out
+        assert ">city<" not in (here / "bare.html").read_text() and ">artist<" in (here / "bare.html").read_text()
+        document = json.loads(run("evaluate", pair["v2"], "bare.conll", "--json", "--all")[1])
+        assert document["micro"] == document["macro"] == document["old_macro"] == counted.per_type["artist"].f1
+        assert list(document["per_type"]) == ["artist"] and document["unscored_types"] == ["city"]
+        assert document["new_macro"] is None
 
     def test_keep_and_gain(self, run, first, city, quick, here):
         from retainer.corpora.generated import generate

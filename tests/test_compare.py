@@ -314,6 +314,7 @@ class TestGates:
         agreements = {type_: drift.agreement for type_, drift in difference.drifts.items()}
         assert all(0 < value < 100 for value in agreements.values())
         lowest = min(agreements.values())
+        assert Gates(min_agreement=0) and Gates(min_agreement=1), "no shares, which are refused"
         assert Gates(min_agreement=lowest).outcomes(difference)[0].passed
         broken = Gates(min_agreement=100).outcomes(difference)[0].broken
         assert list(broken) == ["all old types together", *KNOWN]

@@ -189,6 +189,7 @@ class TestGates:
         refused("models/v1", "models/v2", "both.conll", "--min-gain", -1, says="--min-gain -1: expected")
         refused("models/v1", "models/v2", "texts.txt", "--min-gain", 50, says="--min-gain needs gold entities, and")
         refused("models/v1", "models/v1", "both.conll", "--min-gain", 50, says="only the new version knows (none)")
+        refused("models/v1", "models/v2", "both.conll", "--min-agreement", 0.9, says="in percent: did you mean 90?")
         refused("models/v1", "models/v2", "both.conll", "--show", -1, says="--show -1")
         refused("models/v1", "models/v2", "texts.txt", "--max-drop", 1, says="texts.txt has texts only")
         write(generate(20, seed=4, types=["city"]), "city.conll", "conll")

@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -89,6 +90,27 @@ def test_bare_i_is_counted_where_the_file_as_a_whole_uses_b():
     corpus = read_conll("a B-X\n\nb I-X\n\nc O\nd I-Y\n")
     assert (corpus.scheme, corpus.oddities) == ("IOB2", {"I- without B-": 2})
     assert [s.spans for s in corpus] == [(Span(0, 1, "X"),), (Span(0, 1, "X"),), (Span(1, 2, "Y"),)]
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("we saw a robin on Sunday\nit sang\n", True),
+        ("we saw a robin on Sunday", True),
+        ("it sang\n" * 12 + "up flew the B-52\n", True),
+        ("robin bird\nsang O\n", False),
+        ("robin bird\nsang no\n", False),
+        ("robin\nsang\n", False),
+        ("robin\tbird\nsang well\n", False),
+        ("robin NN X bird\nsang VB X no\n", False),
+        ("robin B-bird\nsang\n", False),
+    ],
+)
+def test_plain_text_is_called_that(text, plain):
+    with pytest.raises(InputError) as caught:
+        read_conll(text, "F")
+    assert str(caught.value).startswith("F looks like plain text without annotation (F:1: tag ") == plain
+    assert re.match(r"F:\d+: ", str(caught.value)) or plain
 
 
 @pytest.mark.parametrize(

@@ -202,7 +202,9 @@ class TestVerbs:
         monkeypatch.chdir(folder)
         write(generate(40, seed=9, types=["city"]), tmp_path / "cities.conll", "conll")
         assert main(["report", "v2", "--data", str(tmp_path / "cities.conll"), "--out", str(tmp_path / "r.html")]) == 0
-        assert "v1 knows no type of" in capsys.readouterr().err
+        told = capsys.readouterr().err
+        assert "v1 knows no type of" in told and "not in the data, so not scored: artist" in told
+        assert ">artist<" not in (tmp_path / "r.html").read_text()
         (folder / "v2").rename(tmp_path / "v2")
         try:
             assert main(["report", str(tmp_path / "v2"), "--data", "test.conll"]) == 0

@@ -9,13 +9,17 @@ record of a version for FILE, and is told which.
 from __future__ import annotations
 
 import inspect
+import os
 import re
 from argparse import ArgumentError, HelpFormatter
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
+import yaml
 from docstring_parser import parse as parse_docstring
-from jsonargparse import ArgumentParser
+from jsonargparse import ActionConfigFile, ArgumentParser  # type: ignore[attr-defined]
 
 from retainer.errors import InputError, nearest
 from retainer.replay import expanded
@@ -64,8 +68,53 @@ def build(verb: str, command: Command) -> ArgumentParser:
         if parameter.name != "config":
             _add(parser, parameter, hints[parameter.name], about.get(parameter.name, ""))
     usual = "Read any of these from a YAML file."
-    parser.add_argument("--config", action="config", help=about.get("config") or usual)
+    records = "config" in inspect.signature(command).parameters
+    parser.add_argument("--config", action=_Options, help=about.get("config") or usual, records=records)
     return parser
+
+
+_NO_OPTIONS = "no YAML file of options"
+
+
+class _Options(ActionConfigFile):
+    """A file of options. A wrong one is named and never quoted: it may be private data, given by mistake."""
+
+    def __init__(self, *, records: bool, **usual: Any) -> None:
+        super().__init__(**usual)  # type: ignore[no-untyped-call]
+        self.wrong = "neither a YAML file of options nor the retainer.json of a version" if records else _NO_OPTIONS
+
+    def __call__(self, parser: Any, cfg: Any, values: Any, option_string: str | None = None) -> None:
+        """Look at the file before the parser does, unless it can be read only once."""
+        if not os.path.exists(values):
+            raise InputError(f"{values}: there is no such file")
+        known = [action.dest for action in parser._actions]
+        if os.path.isdir(values) or (os.path.isfile(values) and not _are_options(self._read(values), known)):
+            raise InputError(f"{values} is {self.wrong} (see: {parser.prog} --help)")
+        super().__call__(parser, cfg, values, option_string)  # type: ignore[no-untyped-call]
+
+    def _read(self, path: str) -> Any:
+        """Return what a file says; where it is no YAML, the line will do for whoever wrote it."""
+        try:
+            return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror}") from None
+        except yaml.MarkedYAMLError as error:
+            line = f" (line {error.problem_mark.line + 1} is no YAML)" if error.problem_mark else ""
+            raise InputError(f"{path} is {self.wrong}{line}") from None
+        except (UnicodeDecodeError, yaml.YAMLError):
+            return None
+
+
+_MEANT = 0.8
+"""How alike the names in a file must be to options before it is taken for a file of options at all."""
+
+
+def _are_options(found: Any, known: Sequence[str]) -> bool:
+    """Say whether somebody meant these as options: half of them are some, or misspelt, which the parser will tell."""
+    if not isinstance(found, dict) or not found or "config" in found:  # one more file would not be looked at
+        return False
+    heads = [str(key).partition(".")[0].replace("-", "_") for key in found]
+    return 2 * sum(bool(get_close_matches(head, known, 1, _MEANT)) for head in heads) >= len(heads)
 
 
 def _add(parser: ArgumentParser, parameter: inspect.Parameter, hint: Any, about: str) -> None:
@@ -124,4 +173,6 @@ def _one_sentence(message: str, command: Command) -> str:
     if strange := re.search(r"unrecognized arguments: (--[^\s=]+)|Option '(\S+)' is not accepted", message):
         flag, parameters = strange[1] or f"--{strange[2]}", inspect.signature(command).parameters.values()
         return f"there is no {flag}{nearest(flag, (_option(p.name) for p in parameters if p.kind is p.KEYWORD_ONLY))}"
+    if "Unexpected config" in message or "Problems parsing config" in message:  # goes on with all that the file holds
+        return f"--config: this is {_NO_OPTIONS}"
     return " ".join(message.split())

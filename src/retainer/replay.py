@@ -7,6 +7,7 @@ nobody else's business. So whoever repeats a run says where the data lie, and is
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,8 +38,8 @@ def expanded(argv: Sequence[str]) -> tuple[list[str], str | None]:
 
 def _record_file(value: str) -> Path | None:
     """Return the record somebody means: that of a folder, or a file that is one."""
-    path = Path(value) / FILE if value and Path(value).is_dir() else Path(value)
-    if not value or not path.is_file():
+    path = Path(value) / FILE if value and os.path.isdir(value) else Path(value)
+    if not value or not os.path.isfile(path):  # unlike those of a Path, these take a name that is too long
         return None
     if path.name == FILE:
         return path

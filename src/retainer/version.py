@@ -110,7 +110,8 @@ class Version:
     def evaluate(self, data: Corpus | str | Path, *, all: bool = False) -> Scores:
         """Score this version on annotated data.
 
-        Only the types it knows are counted; with ``all``, the other types of the data count as missed.
+        Only the types it knows are counted; with ``all``, the other types of the data count as missed. Every find of a
+        type the data have nowhere counts as an error; ``scores.only(types)`` leaves such types out, as the verb does.
         """
         return self.assess(data, all=all)[0]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retainer.chain import short, versions_of
-from retainer.commands.evaluate import assessed, page_of
+from retainer.commands.evaluate import assessed, page_of, tell_unscored, unscored
 from retainer.commands.output import say, tell
 from retainer.corpora import Corpus, read
 from retainer.corpora.texts import save
@@ -25,7 +25,9 @@ def chain_page(folder: Path, data: str | None, out: str | None) -> None:
         raise InputError(f"{folder} is a version; the page of one needs annotated sentences (--data FILE)")
     target = require_writable(folder.resolve().with_name(folder.resolve().name + ".html") if out is None else out)
     corpus = read(data)
-    found = [one for place in _places(folder) if (one := _assessed(place, corpus, newest=place == folder))]
+    bare: dict[str, None] = {}
+    found = [one for place in _places(folder) if (one := _assessed(place, corpus, bare, newest=place == folder))]
+    tell_unscored(bare)
     called = shlex.join(["retainer", "report", str(folder), "--data", data])
     save(page_of(found, data, corpus, called), str(target))
     say(str(target))
@@ -41,12 +43,17 @@ def _places(folder: Path) -> list[Path]:
     return [*(known[one.own_hash] for one in chain[:-1] if one.own_hash in known), folder]
 
 
-def _assessed(place: Path, corpus: Corpus, *, newest: bool) -> Assessed | None:
-    """Measure a version; one that knows no type of the data is left out, unless the page is about it."""
+def _assessed(place: Path, corpus: Corpus, bare: dict[str, None], *, newest: bool) -> Assessed | None:
+    """Measure a version; one that knows no type of the data is left out, unless the page is about it.
+
+    Types that are not scored are added to ``bare``, so that they are told once for all versions.
+    """
     from retainer.version import load
 
     version = load(place, need_head=True)
     if not newest and not set(version.types) & set(corpus.types):
         tell(f"{place} knows no type of {corpus.source}, so it is left out")
         return None
-    return assessed(version, str(place), *version.assess(corpus))
+    scores, reliability = version.assess(corpus)
+    bare.update(dict.fromkeys(unscored(version, corpus)))
+    return assessed(version, str(place), scores.only(corpus.types), reliability)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from retainer.about import __version__
@@ -29,6 +30,8 @@ def evaluate(
 ) -> None:
     """Score a model on annotated data: precision, recall and F1 of whole entities, in percent.
 
+    Types of the model that are annotated nowhere in the data are named, and not scored: O means "not annotated".
+
     :param model: a version's folder, any token-classification checkpoint, or a hub name
     :param data: annotated file
     :param all: count types the model does not know as missed, instead of leaving them out
@@ -45,17 +48,33 @@ def evaluate(
     if unknown:
         told = "count as missed" if all else "are left out (--all counts them as missed)"
         tell(f"types the model does not know {told}: {', '.join(unknown)}")
-    scores, reliability = version.assess(corpus, all=all)
+    everything, reliability = version.assess(corpus, all=all)
+    scores, bare = everything.only(corpus.types), unscored(version, corpus)
+    tell_unscored(bare)
     if target is not None:
         called = shlex.join(["retainer", "evaluate", model, data, *(["--all"] if all else [])])
         save(page_of([assessed(version, model, scores, reliability)], data, corpus, called), str(target))
-    means = {"old_macro": scores.macro_of(version.old_types), "new_macro": scores.macro_of(version.new_types)}
+    means = {
+        "old_macro": everything.macro_of(version.old_types),
+        "new_macro": everything.macro_of(version.new_types),
+    }
     if json:
         facts = {**scores.as_dict(), **means, "calibration": reliability}
-        say_json({"model": model, "data": data, "unknown_types": unknown, **facts})
+        say_json({"model": model, "data": data, "unknown_types": unknown, "unscored_types": bare, **facts})
     else:
         say_table(score_table(scores, f"{model} on {data}", _rows(version, means)))
         say(_trust(reliability, bool(version.lineage.calibration)))
+
+
+def unscored(version: Version, corpus: Corpus) -> list[str]:
+    """Return the types of a version that the data have nowhere: whether a find of them is right, nobody knows."""
+    return [type_ for type_ in version.types if type_ not in corpus.types]
+
+
+def tell_unscored(types: Iterable[str]) -> None:
+    """Name the types that are not scored, if there are any."""
+    if named := ", ".join(types):
+        tell(f"not in the data, so not scored: {named}")
 
 
 def assessed(version: Version, name: str, scores: Scores, reliability: dict[str, Any]) -> Assessed:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import chain
+from typing import TYPE_CHECKING
 
-from retainer.commands.output import say
+from retainer.commands.output import say, tell
 from retainer.corpora.arriving import STDIN, arriving, in_chunks
 from retainer.errors import InputError
 from retainer.thresholds import above, require_thresholds
+
+if TYPE_CHECKING:
+    from retainer.version import Version
 
 CHUNK = 256
 """Texts predicted at once at most, so that a file of any length takes constant memory."""
@@ -48,11 +52,20 @@ def predict(
 
     version = load(model, device=device, need_head=True)
     require_thresholds(threshold, version.types)
-    if calibrated and not version.lineage.calibration:
-        raise InputError(f"{model} was never calibrated: it was not learned by retainer, or without a dev set")
+    if calibrated:
+        _require_curves(model, version)
     for chunk in chain([] if first is None else [first], chunks):
         for line, entities in zip(chunk, version.predict(chunk, calibrated=calibrated), strict=True):
             say(json.dumps({"text": line, "entities": above(entities, threshold)}, ensure_ascii=False))
+
+
+def _require_curves(model: str, version: Version) -> None:
+    """Refuse a model without any curve, and name the types without one: their scores look calibrated, and are not."""
+    curves = version.lineage.calibration
+    if not curves:
+        raise InputError(f"{model} was never calibrated: it was not learned by retainer, or without a dev set")
+    if bare := [type_ for type_ in version.types if type_ not in curves]:
+        tell(f"not calibrated, so their scores are those without --calibrated: {', '.join(bare)}")
 
 
 def _chunks(text: str | None, input: str | None) -> Iterator[list[str]]:

@@ -6,10 +6,15 @@ from itertools import groupby
 
 from retainer.corpora.corpus import Corpus
 from retainer.corpora.lines import blamed, is_blank, numbered, written
+from retainer.corpora.records import sniff_json
 from retainer.corpora.tagged import tagged
 from retainer.errors import InputError
 from retainer.spans import Sentence, split_tag, tags_of
 
+_FEW = 10
+"""A text whose lines end in a tag by chance has at most one such line in so many."""
+_COLUMNS = 4
+"""Lines that all have more words than this are no columns, however alike they are."""
 _TAB = re.compile("\t")
 _BLANKS = re.compile(" +")
 _DOCSTART = re.compile(r"-DOCSTART-(?![^ \t])")
@@ -28,7 +33,24 @@ def read_conll(text: str, source: str = "memory") -> Corpus:
     A tab in the first line of data means that tabs part the columns, so words may hold blanks; otherwise blanks do.
     Lines that begin with ``-DOCSTART-`` part documents and hold no word.
     """
-    return tagged(_sentences(text, source), source, "conll", {})
+    try:
+        return tagged(_sentences(text, source), source, "conll", {})
+    except InputError as error:
+        if not _is_plain(text):
+            raise
+        raise InputError(f"{source} looks like plain text without annotation ({error})") from None
+
+
+def _is_plain(text: str) -> bool:
+    """Say whether these are texts: lines of several lengths, of which hardly any ends in a tag (the B-52), and no JSON.
+
+    Where all lines have as many columns, or tabs part them, somebody meant columns, and the tags are what is wrong.
+    """
+    lines = [line for _, line in numbered(text) if not is_blank(line)]
+    if not lines or "\t" in lines[0] or sniff_json(lines[0]):
+        return False
+    widths = {len(_BLANKS.split(line.strip(" "))) for line in lines}
+    return (len(widths) > 1 or max(widths) > _COLUMNS) and _FEW * sum(map(is_row, lines)) < len(lines)
 
 
 def write_conll(sentences: Iterable[Sentence]) -> str:

@@ -70,6 +70,10 @@ class Gates:
             raise InputError(f"--max-drop {self.max_drop:g}: expected points of F1, from 0 to 100")
         if self.min_agreement is not None and not 0 <= self.min_agreement <= 100:
             raise InputError(f"--min-agreement {self.min_agreement:g}: expected percent, from 0 to 100")
+        if self.min_agreement is not None and 0 < self.min_agreement < 1:  # a share; as percent, nearly all would pass
+            raise InputError(
+                f"--min-agreement {self.min_agreement:g} is in percent: did you mean {100 * self.min_agreement:g}?"
+            )
 
         if self.min_gain is not None and not 0 <= self.min_gain <= 100:
             raise InputError(f"--min-gain {self.min_gain:g}: expected F1 in percent, from 0 to 100")
