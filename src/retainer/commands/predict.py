@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 from collections.abc import Iterator
 from itertools import chain
 
-from retainer.commands.output import say
+from retainer.commands.output import say, tell
 from retainer.corpora.arriving import STDIN, arriving, in_chunks
 from retainer.errors import InputError
 from retainer.thresholds import above, require_thresholds
@@ -42,6 +44,8 @@ def predict(
     """
     if (text is None) == (input is None):
         raise InputError("give either a TEXT or --input FILE")
+    if text and os.path.isfile(text):
+        tell(f"{text} is a file; to read it say --input {shlex.quote(text)}")
     chunks = _chunks(text, input)
     first = next(chunks, None)  # a missing file is noticed before a model is loaded
     from retainer.version import load
