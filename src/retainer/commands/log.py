@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from retainer.amounts import amount, sentences
 from retainer.chain import learned, short, told, versions_of
 from retainer.commands.output import say, say_json
 from retainer.lineage import Lineage
@@ -53,8 +54,8 @@ def _lines(one: dict[str, Any]) -> list[str]:
 
 def _data(data: dict[str, Any]) -> str:
     counts = ", ".join(f"{count} {type_}" for type_, count in data.get("entities", {}).items())
-    kept = f", {data['exemplars']['sentences']} exemplars" if "exemplars" in data else ""
-    return f"{data.get('sentences', 0)} sentences ({counts}){kept}"
+    kept = f", {amount(data['exemplars']['sentences'], 'exemplar')}" if "exemplars" in data else ""
+    return f"{sentences(data.get('sentences', 0))} ({counts}){kept}"
 
 
 def _scores(scores: dict[str, Any]) -> list[str]:

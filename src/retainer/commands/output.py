@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from retainer.amounts import sentences
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -64,7 +66,7 @@ def balance_table(balance: Mapping[str, Any]) -> Table:
     from rich.table import Table
 
     place = "set aside" if balance["set_aside"] else "of the dev set"
-    table = Table(title=f"on {balance['sentences']} sentences {place}", box=SIMPLE, title_justify="left")
+    table = Table(title=f"on {sentences(balance['sentences'])} {place}", box=SIMPLE, title_justify="left")
     table.add_column("type")
     fates = ("found before", "kept", "moved", "relabelled", "lost", "given", "corrected") if balance["old"] else ()
     for column in (*fates, "F1"):
