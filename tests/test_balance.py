@@ -176,6 +176,15 @@ class TestTold:
         there = made["all"]["found"] - made["all"]["given"]
         assert there > 0 and f"{made['all']['kept']} of {there} entities" in (folder / "v2" / "README.md").read_text()
 
+    def test_the_last_epoch_is_measured_too(self, folder, capsys):
+        assert main([*self.CALL, "--set.select", "last"]) == 0
+        out = capsys.readouterr().out
+        made = json.loads((folder / "v2" / "retainer.json").read_text())["scores"]["balance"]
+        assert "the last epoch was asked for" in out and "too little data" not in out and made["in_words"] in out
+        assert main(["log", "v2"]) == 0
+        logged = capsys.readouterr().out
+        assert made["in_words"] in logged and f"dev F1 city {made['new']['city']['f1']:.2f}" in logged
+
     def test_for_machines(self, folder, capsys):
         assert main([*self.CALL, "--json"]) == 0
         made = json.loads(capsys.readouterr().out)["scores"]["balance"]

@@ -197,7 +197,10 @@ def _summary(version: Version, out: str, seconds: float) -> str:
         record.recipe["select"]
     ]
     if record.scores["dev"] is None:
-        lines.insert(3, "dev F1    not measured: too little data to set some aside, so the last epoch was kept")
+        why = "not measured: too little data to set some aside, so the last epoch was kept"
+        if record.recipe["select"] == "last":
+            why = "not used to choose: the last epoch was asked for (--set.select last)"
+        lines.insert(3, f"dev F1    {why}")
     else:
         lines.insert(3, f"dev F1    {record.scores['dev']:.2f} on {measured}")
     if record.scores["dev"] is not None and record.scores["dev"] < POOR:

@@ -59,7 +59,7 @@ def _data(data: dict[str, Any]) -> str:
 
 
 def _scores(scores: dict[str, Any]) -> list[str]:
-    if scores.get("dev") is None:
+    if scores.get("dev") is None and not scores.get("per_type"):  # the last epoch of some data set aside has the latter
         return []
     before = scores.get("before", {})
     parts = [
