@@ -10,7 +10,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "retainer"
 
 ORDER = """
-about errors files words spans generator corpora tasks checks outputs quirks methods rare recipe preset runtime
+about errors amounts files words spans generator corpora tasks checks outputs quirks methods rare recipe preset runtime
 sharing builtin pieces encode truth heads model onnx metrics predict calibration thresholds significance lineage chain
 card delta keep integrity rollback version retype difference balance progress lesson vocabulary attention precision
 descent capture checkpoint training review job replay learning preview guesses sequence cells unfinished bench report

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from retainer.balance import balance, measure
+from retainer.balance import TELLING, balance, measure
 from retainer.cli import main
 from retainer.corpora import Corpus, write
 from retainer.corpora.generated import generate
@@ -82,11 +82,19 @@ class TestFates:
         before = saying([A, B], [Span(1, 2, A), Span(2, 3, B)], [Span(4, 5, B)])
         after = saying([A, B, NEW], [Span(0, 1, NEW), Span(1, 2, A)], [Span(4, 5, B)])
         said = told_of(measure(before, after, data, [NEW, B]), told=(NEW, B))["in_words"]
-        assert "kept 66.7 % of what the version before found (2 of 3 entities in 1 sentences set aside)" in said
-        assert "least of movie (50.0 %)" in said and "learned city at F1 100.0" in said
+        assert "kept 66.7 % of what the version before found (2 of 3 entities in 1 sentence set aside)" in said
+        assert "least" not in said, "movie had two entities to keep"
+        assert "learned city at F1 100.0" in said
         assert said.endswith("forgot: movie -33.3")
         same = told_of(measure(before, before, data, [A, B]), (), (A, B))["in_words"]
         assert same.startswith("kept 100.0 %") and "least" not in same and "forgot:" not in same
+
+    @pytest.mark.parametrize("size", [TELLING - 1, TELLING])
+    def test_the_worst_type_is_named_only_where_its_share_tells(self, scripted, size):
+        said = [[Span(0, 1, A), Span(2, 3, B)]] * size
+        before, after = saying([A, B], *said), saying([A, B, NEW], [Span(0, 1, A)], *said[1:])
+        told = told_of(measure(before, after, corpus(*[()] * size), [NEW]))["in_words"]
+        assert (f", least of movie ({100 * (size - 1) / size:.1f} %)" in told) == (size == TELLING)
 
     def test_nothing_to_keep(self, scripted):
         made = told_of(measure(saying([A], []), saying([A, NEW], []), corpus(()), [NEW]))
@@ -179,6 +187,15 @@ class TestTold:
         assert made["old"]["artist"]["kept"] > 0 and made["new"]["city"]["found"] == 0
         assert "never finds city" in out and not record["scores"]["per_type"] and "city" not in record["calibration"]
         assert main(["log", "v2"]) == 0 and "dev F1 not measured" in capsys.readouterr().out
+
+    def test_the_last_epoch_is_measured_too(self, folder, capsys):
+        assert main([*self.CALL, "--set.select", "last"]) == 0
+        out = capsys.readouterr().out
+        made = json.loads((folder / "v2" / "retainer.json").read_text())["scores"]["balance"]
+        assert "the last epoch was asked for" in out and "too little data" not in out and made["in_words"] in out
+        assert main(["log", "v2"]) == 0
+        logged = capsys.readouterr().out
+        assert made["in_words"] in logged and f"dev F1 city {made['new']['city']['f1']:.2f}" in logged
 
     def test_for_machines(self, folder, capsys):
         assert main([*self.CALL, "--json"]) == 0

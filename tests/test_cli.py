@@ -140,7 +140,7 @@ class TestLearn:
         says = "wrong is neither a YAML file of options nor the retainer.json of a version"
         refused(*learn, "--config", "wrong", says=says)
         refused(*learn, "--config=wrong", says=says)
-        refused("evaluate", "v1", "city.jsonl", "--conf", "wrong", says="wrong is no YAML file of options")
+        refused("evaluate", "v1", "city.jsonl", "--config", "wrong", says="wrong is no YAML file of options")
         (here / "outer.yaml").write_text("config: wrong\n")
         for one in ("wrong", "outer.yaml"):
             assert "Wilhelmina" not in run(*learn, "--config", one)[2]
@@ -175,6 +175,7 @@ class TestLearn:
         refused(*learn, "--method", "CFNER", says="did you mean 'cfner'")
         refused(*learn, "--method", "cfnr", says="did you mean 'cfner'")
         refused(*learn, "--methd", "rdp", says="there is no --methd (did you mean '--method'?)")
+        refused(*learn, "--epoch", "3", says="there is no --epoch (did you mean '--epochs'?)")
         refused(*learn, "--config", "wrong.yaml", says="there is no --methd (did you mean '--method'?)")
         refused(*learn, "--set.temprature", 2, says="did you mean 'temperature'")
         refused(*learn, "--set.LR", 2, says="did you mean 'lr'")
@@ -242,6 +243,13 @@ class TestPredict:
         (here / "in.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
         _, out, _ = run("predict", "v1", "--input", "in.txt")
         assert [json.loads(line)["text"] for line in out.split("\n") if line] == lines
+
+    def test_the_name_of_a_file_is_a_text_and_one_is_told(self, run, v1, here):
+        (here / "some texts.txt").write_text("play boston\n")
+        status, out, told = run("predict", "v1", "some texts.txt")
+        assert status == 0 and json.loads(out)["text"] == "some texts.txt"
+        assert "some texts.txt is a file; to read it say --input 'some texts.txt'" in told
+        assert "is a file" not in run("predict", "v1", "play boston " * 500)[2]
 
     def test_json_lines_and_stdin(self, run, v1, here, monkeypatch):
         (here / "in.jsonl").write_text('{"text": "play boston"}\n')
@@ -329,6 +337,14 @@ class TestCheck:
     def test_nothing_odd(self, run, here):
         (here / "good.conll").write_text("".join(f"w{i}\tB-x\n\n" for i in range(30)))
         assert "nothing odd" in run("check", "good.conll")[1]
+
+    def test_as_many_places_as_wanted(self, run, refused, here):
+        (here / "marks.conll").write_text("".join(f"w{row} O\n. B-city\n\n" for row in range(1, 6)))
+        usual, all_, none = (run("check", "marks.conll", *more)[1] for more in ((), ("--show", 9), ("--show", 0)))
+        assert [text.count(": '.'") for text in (usual, all_, none)] == [3, 5, 0]
+        found = json.loads(run("check", "marks.conll", "--show", 9, "--json")[1])["findings"]
+        assert max(len(one["examples"]) for one in found) == 5
+        refused("check", "marks.conll", "--show", -1, says="--show -1: expected 0 or more")
 
     def test_with_a_model(self, run, checkpoint, artist, here):
         from retainer.spans import Span

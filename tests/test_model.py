@@ -120,9 +120,15 @@ class TestRefused:
 
     def test_no_model_at_all(self, tmp_path):
         refuses(tmp_path, "without config.json")
-        refuses("nowhere-to-be-found", "nowhere", "neither 'builtin', a folder")
+        refuses("nowhere-to-be-found", "nowhere", "no folder of that name,", "the hub gave us none")
         (tmp_path / "file").write_text("x")
         refuses(tmp_path / "file", "is a file")
+
+    def test_a_name_the_hub_does_not_know_may_be_a_mistyped_folder(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "prod").mkdir()
+        (tmp_path / "prodd.txt").write_text("a file is no model")
+        refuses("prodd", "no folder of that name (did you mean 'prod'?)", "the hub gave us none")
 
     def test_a_mistyped_folder_is_told_from_a_hub_name(self, tmp_path, monkeypatch):
         """Where there is no network, asking the hub takes long; what can only be a folder is not asked for."""

@@ -62,6 +62,7 @@ def build(verb: str, command: Command) -> ArgumentParser:
         epilog=docs.long_description,
         formatter_class=HelpFormatter,
         exit_on_error=False,
+        allow_abbrev=False,
     )
     hints = get_type_hints(command)
     for parameter in inspect.signature(command).parameters.values():

@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from retainer.amounts import entities, sentences
 from retainer.calibration import curves_of
 from retainer.corpora import Corpus
 from retainer.difference.changes import Change, changes
@@ -25,6 +26,9 @@ from retainer.spans import Sentence, Span
 
 SLIGHT = 0.05
 """Points of F1 that are not worth a word."""
+
+TELLING = 5
+"""Entities a type must have had to keep before its share is named: one of one is 0 % or 100 %, which says nothing."""
 
 
 @dataclass(frozen=True)
@@ -164,16 +168,27 @@ def _more(type_: str, one: Mapping[str, Any]) -> str:
 def _kept(made: Mapping[str, Any]) -> str:
     if not made["old"]:
         return ""
-    total, where = made["all"], f"{made['sentences']} sentences {made['place']}"
+    total, where = made["all"], f"{sentences(made['sentences'])} {made['place']}"
     gave = f", gave {total['given']} to new types" if total["given"] else ""
     if total["share"] is None:
         return f"the version before found nothing to keep in {where}{gave}"
-    there = total["found"] - total["given"] - total["corrected"]
-    shares = {type_: one["share"] for type_, one in made["old"].items() if one["share"] is not None}
-    worst = min(shares, key=lambda type_: shares[type_])
-    least = f", least of {worst} ({shares[worst]:.1f} %)" if shares[worst] < total["share"] else ""
-    found = f"{total['kept']} of {there} entities in {where}"
-    return f"kept {total['share']:.1f} % of what the version before found ({found}){least}{gave}"
+    found = f"{total['kept']} of {entities(_to_keep(total))} in {where}"
+    return f"kept {total['share']:.1f} % of what the version before found ({found}){_least(made)}{gave}"
+
+
+def _to_keep(fate: Mapping[str, Any]) -> int:
+    """Count the entities whose loss would be one."""
+    there: int = fate["found"] - fate["given"] - fate["corrected"]
+    return there
+
+
+def _least(made: Mapping[str, Any]) -> str:
+    """Name the type of which the smallest share was kept, among those with enough entities for a share to tell."""
+    shares = {type_: one["share"] for type_, one in made["old"].items() if _to_keep(one) >= TELLING}
+    worst = min(shares, key=lambda type_: shares[type_], default=None)
+    if worst is None or shares[worst] >= made["all"]["share"]:
+        return ""
+    return f", least of {worst} ({shares[worst]:.1f} %)"
 
 
 def _forgot(old: Mapping[str, Mapping[str, Any]]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from retainer.amounts import entities, sentences
 from retainer.chain import Origin, Scores, learned, learned_last, origins, short, told, versions_of
 from retainer.lineage import Lineage
 
@@ -146,7 +147,7 @@ def _means(known: Mapping[str, Origin]) -> str:
         ]
     kept, there = _agreed(known)
     if there:
-        share = f"{100 * kept / there:.2f} %, {kept} of {there} entities"
+        share = f"{100 * kept / there:.2f} %, {kept} of {entities(there)}"
         lines.append(f"- **agreement** (what the version before found in the sentences at hand, still found): {share}")
     elif not old and any(origin.now is None for origin in known.values()):
         lines.append("- **keep** and **forget**: not measured, for the dev set has no old types")
@@ -202,10 +203,10 @@ def _made(lineage: Lineage) -> str:
     data, scores = lineage.data, lineage.scores
     rows = {
         "method": f"{lineage.method}{_fields(lineage.fields)}",
-        "data": f"{data.get('sentences', 0)} sentences, SHA-256 {short(data.get('sha256', ''))}",
+        "data": f"{sentences(data.get('sentences', 0))}, SHA-256 {short(data.get('sha256', ''))}",
         "entities": ", ".join(f"{count} {flat(type_)}" for type_, count in data.get("entities", {}).items()),
         "exemplars": _kept_data(data.get("exemplars")),
-        "dev": f"{data.get('dev_sentences', 0)} sentences",
+        "dev": sentences(data.get("dev_sentences", 0)),
         "epoch": f"{scores.get('epoch', '')} of {len(scores.get('history', ()))}",
         "recipe": _fields({**lineage.recipe, **({"batch": scores["batch"]} if "batch" in scores else {})}).strip(" ()"),
         "seed": str(lineage.seed),
@@ -221,7 +222,7 @@ def _kept_data(exemplars: Mapping[str, Any] | None) -> str:
     if not exemplars:
         return ""
     counts = ", ".join(f"{count} {flat(type_)}" for type_, count in exemplars["entities"].items())
-    return f"{exemplars['sentences']} sentences ({counts}), SHA-256 {short(exemplars['sha256'])}"
+    return f"{sentences(exemplars['sentences'])} ({counts}), SHA-256 {short(exemplars['sha256'])}"
 
 
 def _chain(chain: Sequence[Lineage]) -> str:
@@ -229,8 +230,8 @@ def _chain(chain: Sequence[Lineage]) -> str:
     rows = []
     for number, one in reversed(list(enumerate(chain, 1))):
         what = told(one.change) if one.change else learned(one)
-        sentences = f"{one.data['sentences']} sentences" if one.data else ""
-        rows.append((str(number), f"`{short(one.own_hash)}`", plain(what), one.method, sentences, one.created[:10]))
+        size = sentences(one.data["sentences"]) if one.data else ""
+        rows.append((str(number), f"`{short(one.own_hash)}`", plain(what), one.method, size, one.created[:10]))
     return _table(("version", "hash", "what", "method", "data", "day"), rows)
 
 

@@ -211,8 +211,13 @@ def _require_possible(place: Path, spec: str) -> None:
     parts = spec.replace("\\", "/").strip("/").split("/")
     path = spec.startswith((".", "/", "~")) or len(parts) > 2 or (len(parts) == 2 and place.parent.is_dir())
     if path and not place.is_dir():
-        near = nearest(place.name, [other.name for other in place.parent.iterdir()]) if place.parent.is_dir() else ""
-        raise InputError(f"there is no folder {spec}{near}; a model is a folder, a hub name, or 'builtin'")
+        raise InputError(f"there is no folder {spec}{_near(place)}; a model is a folder, a hub name, or 'builtin'")
+
+
+def _near(place: Path) -> str:
+    """Hint at the folder that is probably meant, among those beside one that does not exist."""
+    beside = place.parent.iterdir() if place.parent.is_dir() else ()
+    return nearest(place.name, [other.name for other in beside if other.is_dir()])
 
 
 def require_vocabulary(place: Path, spec: str) -> None:
@@ -258,7 +263,8 @@ def _why_not(spec: str, place: Path, error: Exception) -> str:
         if not list(place.glob("*.safetensors")):
             return f"{spec} has no safetensors weights; retainer never reads pickled ones (convert them first)"
         return f"{spec} cannot be loaded as a token classifier: {str(error).splitlines()[0]}"
-    return f"{spec!r} is neither 'builtin', a folder, nor a model the hub gave us: {str(error).splitlines()[0]}"
+    why = str(error).splitlines()[0]
+    return f"{spec} is no model: there is no folder of that name{_near(place)}, and the hub gave us none: {why}"
 
 
 @contextlib.contextmanager

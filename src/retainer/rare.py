@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from retainer.amounts import amount
 from retainer.spans import Sentence
 
 UNEVEN = 10
@@ -38,4 +39,4 @@ def uneven(sentences: Sequence[Sentence], types: Collection[str]) -> str:
     if len(counts) < 2 or max(counts.values()) < UNEVEN * min(counts.values()):
         return ""
     rare, common = (pick(counts, key=lambda type_: counts[type_]) for pick in (min, max))
-    return f"{rare} is in {counts[rare]} sentences, {common} in {counts[common]}"
+    return f"{rare} is in {amount(counts[rare], 'sentence')}, {common} in {counts[common]}"

@@ -32,28 +32,28 @@ def unannotated(corpus: Corpus) -> Iterator[Finding]:
         yield Finding("no entity at all", 0, advice, weight="mend")
 
 
-def duplicates(corpus: Corpus) -> Iterator[Finding]:
+def duplicates(corpus: Corpus, show: int = SHOWN) -> Iterator[Finding]:
     """Find sentences that stand there twice."""
     texts = Counter(sentence.words for sentence in corpus)
     again = sum(count - 1 for count in texts.values())
     if again:
-        common = [f"{count} times: {' '.join(words)[:60]!r}" for words, count in texts.most_common(SHOWN) if count > 1]
+        common = [f"{count} times: {' '.join(words)[:60]!r}" for words, count in texts.most_common(show) if count > 1]
         advice = "harmless, unless they are also in your test set"
         yield Finding("sentences that repeat an earlier one", again, advice, common, "note")
 
 
-def conflicts(corpus: Corpus) -> Iterator[Finding]:
+def conflicts(corpus: Corpus, show: int = SHOWN) -> Iterator[Finding]:
     """Find texts annotated in two ways."""
     rows: dict[Surface, dict[tuple[Span, ...], int]] = defaultdict(dict)
     for row, sentence in enumerate(corpus, 1):
         rows[sentence.words].setdefault(sentence.spans, row)
     odd = [list(ways.values()) for ways in rows.values() if len(ways) > 1]
     if odd:
-        examples = [places(where) for where in odd[:SHOWN]]
+        examples = [places(where, show) for where in odd[:show]]
         yield Finding("texts annotated in different ways", len(odd), "decide which one is right", examples, "mend")
 
 
-def missed(corpus: Corpus) -> Iterator[Finding]:
+def missed(corpus: Corpus, show: int = SHOWN) -> Iterator[Finding]:
     """Find what is annotated here and not there: an O on an entity teaches that it is none."""
     known: dict[Surface, Counter[str]] = defaultdict(Counter)
     for sentence in corpus:
@@ -75,8 +75,8 @@ def missed(corpus: Corpus) -> Iterator[Finding]:
             sum(len(bare[words]) for words in texts),
             f"annotate those that are {type_}: an O teaches the model that they are not",
             [
-                f"{' '.join(words)!r}: annotated {known[words].total()} times, not in {places(bare[words])}"
-                for words in texts[:SHOWN]
+                f"{' '.join(words)!r}: annotated {known[words].total()} times, not in {places(bare[words], show)}"
+                for words in texts[:show]
             ],
         )
 
@@ -98,7 +98,7 @@ def _has_letters(words: Surface) -> bool:
     return sum(character.isalpha() for word in words for character in word) > 1
 
 
-def edges(corpus: Corpus) -> Iterator[Finding]:
+def edges(corpus: Corpus, show: int = SHOWN) -> Iterator[Finding]:
     """Find entities whose edges look like a slip of the hand."""
     marks, halves = [], []
     for row, sentence in enumerate(corpus, 1):
@@ -109,10 +109,10 @@ def edges(corpus: Corpus) -> Iterator[Finding]:
                 halves.append(f"sentence {row}: {quoted(sentence, span.start, span.end)}")
     if marks:
         advice = "leave the mark outside, unless it belongs to the name"
-        yield Finding("entities that begin or end with a punctuation mark", len(marks), advice, marks[:SHOWN])
+        yield Finding("entities that begin or end with a punctuation mark", len(marks), advice, marks[:show])
     if halves:
         advice = "let them end where the word ends, unless that is meant"
-        yield Finding("entities that begin or end inside a word", len(halves), advice, halves[:SHOWN])
+        yield Finding("entities that begin or end inside a word", len(halves), advice, halves[:show])
 
 
 def _ends_in_a_mark(sentence: Sentence, span: Span) -> bool:

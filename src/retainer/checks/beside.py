@@ -19,7 +19,9 @@ SHREDS = 4.0
 """Pieces per word from which a tokenizer only spells."""
 
 
-def clashes(corpus: Corpus, predicted: Sequence[Sequence[Span]], known: Sequence[str]) -> list[Finding]:
+def clashes(
+    corpus: Corpus, predicted: Sequence[Sequence[Span]], known: Sequence[str], show: int = SHOWN
+) -> list[Finding]:
     """Find entities of new types where the model sees an old type: they will be relabelled by learning."""
     seen: dict[tuple[str, str], list[str]] = defaultdict(list)
     for row, (sentence, guesses) in enumerate(zip(corpus, predicted, strict=True), 1):
@@ -32,7 +34,7 @@ def clashes(corpus: Corpus, predicted: Sequence[Sequence[Span]], known: Sequence
             f"entities of the new type {new} lie where the model sees {old}",
             len(found),
             f"make sure that they are meant to become {new} ({_share(len(found), corpus.counts[new])} of them)",
-            found[:SHOWN],
+            found[:show],
         )
         for (new, old), found in sorted(seen.items())
     ]
@@ -51,7 +53,9 @@ class _Script:
     unread: list[str] = field(default_factory=list)
 
 
-def splitting(corpus: Corpus, pieces: Iterable[Sequence[Sequence[int]]], unknown: int | None) -> Iterator[Finding]:
+def splitting(
+    corpus: Corpus, pieces: Iterable[Sequence[Sequence[int]]], unknown: int | None, show: int = SHOWN
+) -> Iterator[Finding]:
     """Find scripts a tokenizer cannot read or only spells, given the pieces of every word of every sentence."""
     scripts: dict[str, _Script] = defaultdict(_Script)
     for sentence, row in zip(corpus, pieces, strict=True):
@@ -64,17 +68,17 @@ def splitting(corpus: Corpus, pieces: Iterable[Sequence[Sequence[int]]], unknown
                 seen.pieces += len(found)
     for name, seen in sorted(scripts.items()):
         if seen.words >= MANY and name:
-            yield from _judged(name, seen)
+            yield from _judged(name, seen, show)
 
 
-def _judged(name: str, seen: _Script) -> Iterator[Finding]:
+def _judged(name: str, seen: _Script, show: int) -> Iterator[Finding]:
     read = seen.words - len(seen.unread)
     if len(seen.unread) > UNREAD * seen.words:
         yield Finding(
             f"words in {name} letters that the model's tokenizer cannot read",
             len(seen.unread),
             f"{_share(len(seen.unread), seen.words)} of these words look alike to the model; choose a multilingual one",
-            [repr(word) for word in dict.fromkeys(seen.unread)][:SHOWN],
+            [repr(word) for word in dict.fromkeys(seen.unread)][:show],
             "mend",
         )
     elif read and seen.pieces / read > SHREDS:

@@ -18,7 +18,7 @@ WEIGHTS: dict[Weight, str] = {
 """How heavy a finding weighs, the heaviest first, and what that asks of a person."""
 
 SHOWN = 3
-"""Examples a finding shows."""
+"""Examples a finding shows, unless more are asked for."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,6 @@ def quoted(sentence: Sentence, start: int, end: int) -> str:
     return repr(" ".join(sentence.words[start:end])[:60])
 
 
-def places(rows: Sequence[int]) -> str:
-    """Write numbers of sentences."""
-    return f"{'sentence' if len(rows) == 1 else 'sentences'} {' and '.join(map(str, rows[:SHOWN]))}"
+def places(rows: Sequence[int], show: int) -> str:
+    """Write the first few numbers of sentences."""
+    return f"{'sentence' if len(rows) == 1 else 'sentences'} {' and '.join(map(str, rows[:show]))}"

@@ -11,6 +11,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from retainer.about import __version__
+from retainer.amounts import sentences
 from retainer.commands.output import say, say_table, tell
 from retainer.corpora import Corpus
 from retainer.corpora.plain import Texts, texts_or_corpus
@@ -70,7 +71,8 @@ def compare(
 
     :param old: the version to compare with: a version's folder, any token-classification checkpoint, or a hub name
     :param new: the version in question, from wherever it is
-    :param data: annotated file; or texts: one per line, JSON lines with a "text", or - for stdin
+    :param data: annotated file or folder (docs/formats.md); or texts: one per line, JSON lines with a "text", or - for
+        stdin
     :param max_drop: gate: the most points of F1 an old type may lose (needs annotated data)
     :param min_agreement: gate: the least agreement on every old type and on all together, in percent
     :param min_gain: gate: the least F1 of every type that only the new version knows (needs annotated data)
@@ -109,7 +111,9 @@ def compare(
 def _taken_for(given: Corpus | Texts) -> str:
     """Say what the data were taken for, since nobody told us."""
     if isinstance(given, Corpus):
-        return f"{given.source}: annotated, {len(given)} sentences; annotated types: {', '.join(given.types) or 'none'}"
+        return (
+            f"{given.source}: annotated, {sentences(len(given))}; annotated types: {', '.join(given.types) or 'none'}"
+        )
     return f"{given.source}: texts without annotation, so the versions are compared with each other"
 
 

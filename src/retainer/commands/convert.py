@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from retainer.amounts import entities, sentences
 from retainer.commands.output import say, tell
 from retainer.corpora import FORMATS, read, write
 from retainer.errors import InputError
@@ -22,7 +23,7 @@ SUFFIXES = {
 def convert(in_: str, out: str, /, *, from_: str | None = None, to: str | None = None) -> None:
     """Turn a corpus from one format into another.
 
-    :param in_: annotated file, or a folder of documents (brat, OntoNotes, I2B2)
+    :param in_: annotated file or folder in any format of docs/formats.md; told from the content
     :param out: file to write, or for brat a folder; must not exist
     :param from_: format of IN: conll, jsonl, prodigy, doccano, labelstudio, brat, conll2012, enamex or i2b2 (default:
         told from the content)
@@ -37,4 +38,4 @@ def convert(in_: str, out: str, /, *, from_: str | None = None, to: str | None =
     write(corpus, out, target)
     for what, count in corpus.oddities.items():
         tell(f"note: {count} {what}")
-    say(f"{len(corpus)} sentences, {sum(corpus.counts.values())} entities: {corpus.format} -> {target}")
+    say(f"{sentences(len(corpus))}, {entities(sum(corpus.counts.values()))}: {corpus.format} -> {target}")

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from retainer.about import __version__
+from retainer.amounts import sentences
 from retainer.commands.output import say, say_json, say_table, score_table, tell
 from retainer.corpora import Corpus, read
 from retainer.corpora.texts import save
@@ -33,7 +34,7 @@ def evaluate(
     Types of the model that are annotated nowhere in the data are named, and not scored: O means "not annotated".
 
     :param model: a version's folder, any token-classification checkpoint, or a hub name
-    :param data: annotated file
+    :param data: annotated file or folder in any format of docs/formats.md; told from the content
     :param all: count types the model does not know as missed, instead of leaving them out
     :param json: print one JSON document
     :param page: write an HTML page too: how often entities are right against their scores, plain and calibrated
@@ -91,7 +92,7 @@ def page_of(found: list[Assessed], data: str, corpus: Corpus, called: str) -> st
     counts = ", ".join(f"{count} {type_}" for type_, count in sorted(corpus.counts.items()))
     facts = {
         "version" if len(found) == 1 else "versions": ", ".join(one.name for one in found),
-        "data": f"{data}, {len(corpus)} sentences ({counts})",
+        "data": f"{data}, {sentences(len(corpus))} ({counts})",
         "page made by": f"retainer {__version__}",
         "command": called,
     }

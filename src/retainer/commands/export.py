@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from retainer.amounts import amount, entities
 from retainer.commands.output import say, tell
 from retainer.corpora import Corpus, read_texts, write_suggestions
 from retainer.errors import InputError
@@ -85,8 +86,8 @@ def _export_suggestions(model: str, format: str, file: str, input: str, device: 
     version = load(model, device=device, need_head=True)
     found = _suggestions(version, texts)
     write_suggestions(found, file, format, name_of(model, version))
-    entities = sum(len(sentence.spans) for sentence in found)
-    say(f"{len(found)} texts ({texts.format}), {entities} entities of {', '.join(version.types)} -> {file}")
+    size = entities(sum(len(sentence.spans) for sentence in found))
+    say(f"{amount(len(found), 'text')} ({texts.format}), {size} of {', '.join(version.types)} -> {file}")
 
 
 def _suggestions(version: Version, texts: Corpus) -> list[Suggested]:

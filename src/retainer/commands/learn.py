@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from retainer.amounts import amount, sentences
 from retainer.chain import learned, short
 from retainer.commands.output import balance_table, say, say_json, say_table, tell
 from retainer.errors import InputError, nearest
@@ -55,7 +56,7 @@ def learn(
     The new version is a plain Hugging Face folder. A run that was killed goes on at its last kept epoch when the same
     command is given again; epochs are kept once a minute (in OUT.partial).
 
-    :param data: annotated file (CoNLL columns or JSON lines; the format is told from the content)
+    :param data: annotated file or folder in any format of docs/formats.md; told from the content
     :param from_: the model to teach: builtin, a folder, or a hub name; a bare encoder learns its first types
     :param out: folder for the new version; must not exist
     :param types: which types of DATA to learn; the others count as O (default: all, but then some must be new). Types
@@ -150,19 +151,19 @@ def _foretell(job: Job, replay: Replay | None, json: bool) -> None:
     counts = ", ".join(f"{count} {type_}" for type_, count in seen.train["entities"].items())
     aside = f"none: {FEW}, so the last epoch is kept; give --dev FILE if you can"
     if seen.dev is not None:
-        aside = f"{seen.dev['sentences']} sentences{' set aside' if seen.dev['set_aside'] else ''}"
-    kept = f" and {seen.exemplars['sentences']} exemplars" if seen.exemplars else ""
+        aside = f"{sentences(seen.dev['sentences'])}{' set aside' if seen.dev['set_aside'] else ''}"
+    kept = f" and {amount(seen.exemplars['sentences'], 'exemplar')}" if seen.exemplars else ""
     lines = [
         f"would learn   {', '.join((*seen.new, *(f'more of {type_}' for type_ in seen.again)))}",
         f"would keep    {', '.join(seen.old) or '(nothing else: the model knows no other type)'}",
-        f"from          {seen.train['sentences']} sentences{kept}: {counts}",
+        f"from          {sentences(seen.train['sentences'])}{kept}: {counts}",
         f"dev           {aside}",
-        f"method        {seen.method}, at most {seen.steps} steps of {seen.batch} sentences",
+        f"method        {seen.method}, at most {amount(seen.steps, 'step')} of {sentences(seen.batch)}",
         f"time          about {_duration(seen.seconds)}"
         + (" if it does not stop early, and the dev scores" * bool(seen.dev)),
     ]
     for type_, facts in (seen.guesses or {}).items():
-        lines.append(f"would take {facts['count']} unannotated texts for {type_}")
+        lines.append(f"would take {amount(facts['count'], 'unannotated entity', 'unannotated entities')} for {type_}")
         lines.extend(f"    {example}" for example in facts["examples"])
     say("\n".join([*lines, "", "nothing was learned and nothing was written"]))
 
@@ -200,7 +201,10 @@ def _summary(version: Version, out: str, seconds: float) -> str:
         record.recipe["select"]
     ]
     if record.scores["dev"] is None:
-        lines.insert(3, f"dev F1    not measured: {FEW}, so the last epoch was kept; give --dev FILE if you can")
+        why = f"not measured: {FEW}, so the last epoch was kept; give --dev FILE if you can"
+        if record.recipe["select"] == "last":
+            why = "not used to choose: the last epoch was asked for (--set.select last)"
+        lines.insert(3, f"dev F1    {why}")
     else:
         lines.insert(3, f"dev F1    {record.scores['dev']:.2f} on {measured}")
     if record.scores["dev"] is not None and record.scores["dev"] < POOR:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from retainer.amounts import amount, sentences
 from retainer.chain import learned, short, told, versions_of
 from retainer.commands.output import say, say_json
 from retainer.lineage import Lineage
@@ -53,14 +54,14 @@ def _lines(one: dict[str, Any]) -> list[str]:
 
 def _data(data: dict[str, Any]) -> str:
     counts = ", ".join(f"{count} {type_}" for type_, count in data.get("entities", {}).items())
-    kept = f", {data['exemplars']['sentences']} exemplars" if "exemplars" in data else ""
-    return f"{data.get('sentences', 0)} sentences ({counts}){kept}"
+    kept = f", {amount(data['exemplars']['sentences'], 'exemplar')}" if "exemplars" in data else ""
+    return f"{sentences(data.get('sentences', 0))} ({counts}){kept}"
 
 
 def _scores(scores: dict[str, Any]) -> list[str]:
     balance = scores.get("balance", {})
     said = [balance["in_words"]] if balance.get("old") else []  # of a first version the scores say it all
-    if scores.get("dev") is None:
+    if scores.get("dev") is None and not scores.get("per_type"):  # the last epoch of some data set aside has the latter
         return ["dev F1 not measured", *said] if scores else []
     before = scores.get("before", {})
     parts = [

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from retainer.amounts import sentences
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -63,7 +65,7 @@ def balance_table(balance: Mapping[str, Any]) -> Table:
     from rich.box import SIMPLE
     from rich.table import Table
 
-    table = Table(title=f"on {balance['sentences']} sentences {balance['place']}", box=SIMPLE, title_justify="left")
+    table = Table(title=f"on {sentences(balance['sentences'])} {balance['place']}", box=SIMPLE, title_justify="left")
     table.add_column("type")
     fates = ("found before", "kept", "moved", "relabelled", "lost", "given", "corrected") if balance["old"] else ()
     for column in (*fates, "F1"):

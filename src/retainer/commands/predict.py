@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -46,6 +48,8 @@ def predict(
     """
     if (text is None) == (input is None):
         raise InputError("give either a TEXT or --input FILE")
+    if text and os.path.isfile(text):
+        tell(f"{text} is a file; to read it say --input {shlex.quote(text)}")
     chunks = _chunks(text, input)
     first = next(chunks, None)  # a missing file is noticed before a model is loaded
     from retainer.version import load

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from retainer.amounts import amount
 from retainer.corpora import Corpus
 from retainer.corpora.plain import Texts, texts_or_corpus
 from retainer.difference.changes import KINDS, Case, Cases, changes
@@ -106,7 +107,7 @@ def compare(
         sentences = [sentence for _, sentence in chunk]
         ledger.add(chunk, before.tag(sentences), after.tag(sentences))
         if ledger.texts // TELL > (ledger.texts - len(chunk)) // TELL:
-            tell(f"{ledger.texts} texts compared")
+            tell(f"{amount(ledger.texts, 'text')} compared")
     if not ledger.texts:
         raise InputError(f"{given.source}: found no text to compare the versions on; there must be at least one")
     return ledger.difference()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from retainer.amounts import entities
 from retainer.corpora import Corpus
 from retainer.errors import InputError
 
@@ -147,7 +148,7 @@ def _apart(difference: Difference, limit: float) -> Outcome:
         )
     asked = {ALL: difference.total, **found} if len(found) > 1 else found
     broken = {
-        name: f"agreement on {name} is {drift.agreement:.2f} % ({drift.kept} of {drift.old} entities kept, now "
+        name: f"agreement on {name} is {drift.agreement:.2f} % ({drift.kept} of {entities(drift.old)} kept, now "
         f"{drift.new})"
         for name, drift in asked.items()
         if drift.agreement is not None and drift.agreement < limit - TINY

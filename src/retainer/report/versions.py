@@ -171,7 +171,8 @@ def _certainty(difference: Difference) -> Iterator[str]:
 
 def _fates(total: Drift) -> Iterator[str]:
     if total.old:
-        fates = f"{total.kept} are kept, {total.moved} moved, {total.relabelled} relabelled and {total.lost} lost"
+        kept = f"{total.kept} {'is' if total.kept == 1 else 'are'} kept"
+        fates = f"{kept}, {total.moved} moved, {total.relabelled} relabelled and {total.lost} lost"
         more = f"; the new version finds {total.gained} of these types elsewhere" if total.gained else ""
         what = "entity" if total.old == 1 else "entities"
         yield f"Of {total.old} {what} the old version finds, {fates}{more}."
