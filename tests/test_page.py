@@ -476,6 +476,27 @@ def test_what_was_reviewed_is_what_retainer_reads(page, server, tmp_path):
     assert got == {text: sorted(spans) for text, spans in wanted.items()}
 
 
+def test_a_text_with_something_to_decide_is_held_back(page, server, tmp_path):
+    """Its line would say that what nobody decided about is no entity."""
+    texts = ["play songs by boston on the drive to paris", "play songs by boston"]
+    path = put(tmp_path, "\n".join(texts))
+    found = [one["entities"] for one in api(server, "predict", texts=texts, version="v2", calibrated=True)["results"]]
+    assert len(found[0]) > 1
+    order = sorted((one["score"], at, one["start"]) for at, some in enumerate(found) for one in some)
+    reviewing(page, path)
+    last = max(number for number, (_, at, _) in enumerate(order) if at == 0)
+    for number in range(len(order)):
+        page.keyboard.press("j" if number == last else "a")
+    got = read_back(saved(page, tmp_path))
+    assert set(got) == {texts[1]} and "1 text with something still to decide held back" in page.inner_text(
+        "#review-status"
+    )
+    while page.inner_text("#review-counts").endswith(" 1 left"):
+        page.keyboard.press("a")
+    assert set(read_back(saved(page, tmp_path))) == set(texts)
+    assert "held back" not in page.inner_text("#review-status")
+
+
 def test_boundaries_move_by_words_and_everything_can_be_undone(page, tmp_path):
     text = "😀 e\u0301tude play songs by boston on the drive to paris"
     reviewing(page, put(tmp_path, text))

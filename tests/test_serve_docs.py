@@ -44,6 +44,8 @@ def test_every_address_of_the_document_is_on_the_page(server):
     document = json.loads(subprocess.check_output(["curl", "-sS", f"{server.address}/openapi.json"]))
     told = set(re.findall(r"`(?:GET|POST) (/[a-z0-9/]+)`", PAGE.text))
     assert set(document["paths"]) == told - {"/docs"} and len(ASKED) == 6
+    page = subprocess.check_output(["curl", "-sS", f"{server.address}/docs"], text=True)
+    assert f"{server.address}/v1/predict" in page, "its examples can be copied, on whichever port it runs"
 
 
 def test_the_limits_on_the_page_are_the_limits():

@@ -99,7 +99,8 @@ def test_a_broken_version_leaves_the_old_one_on_duty_and_says_so(current, pair, 
             answer = await client.post("/v1/predict", json={"texts": TEXT})
             stale = [await client.get(path) for path in ("/readyz", "/v1/versions", "/metrics")]
             said = list(roster.said)
-            assert await roster.reload() == {"current": "unchanged"}, "what failed is not tried again and again"
+            watched = await roster.reload(["current"])
+            assert watched == {"current": "unchanged"}, "what failed is not tried again and again by who watches"
             repoint(current, pair["v2"])
             assert await roster.reload() == {"current": "swapped"}
             return answer, stale, said, [await client.get("/readyz"), await client.get("/metrics")]
@@ -175,6 +176,21 @@ class TestOnRequest:
         answer = self.ask({"current": current}, Settings(token=TOKEN), right, lambda: repoint(current, tmp_path / "no"))
         assert answer.status_code == 409 and answer.json()["error"]["code"] == "reload_failed"
         assert str(tmp_path) not in answer.text
+
+    def test_what_failed_is_tried_again_when_somebody_asks(self, current, tmp_path, pair):
+        async def twice():
+            repoint(current, tmp_path / "no")
+            first, second = await roster.reload(), await roster.reload()
+            watched = await roster.reload(["current"])
+            repoint(current, pair["v2"])
+            return first, second, watched, await roster.reload()
+
+        roster = Roster({"current": str(current)}, Counters(), lambda _: None, device="cpu")
+        try:
+            outcomes = asyncio.run(twice())
+        finally:
+            roster.close()
+        assert [one["current"] for one in outcomes] == ["failed", "failed", "unchanged", "swapped"]
 
 
 class TestPlaces:

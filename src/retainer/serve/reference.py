@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from retainer.serve.refusals import told
@@ -28,9 +28,10 @@ def reference(app: FastAPI) -> APIRouter:
         return told(app.openapi())
 
     @router.get("/docs")
-    async def docs() -> Response:
-        """Return the same for people."""
-        return Response(page(app.openapi()), media_type="text/html; charset=utf-8")
+    async def docs(request: Request) -> Response:
+        """Return the same for people, with the address they came by."""
+        here = str(request.base_url).rstrip("/")
+        return Response(page(app.openapi(), here), media_type="text/html; charset=utf-8")
 
     @router.get("/docs.css")
     async def style() -> Response:
@@ -40,7 +41,7 @@ def reference(app: FastAPI) -> APIRouter:
     return router
 
 
-def page(document: dict[str, Any]) -> str:
+def page(document: dict[str, Any], here: str) -> str:
     """Lay the document out; whatever it holds is escaped."""
     operations = [
         {
@@ -57,7 +58,7 @@ def page(document: dict[str, Any]) -> str:
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     ]
-    html: str = _template().render(info=document["info"], operations=operations)
+    html: str = _template().render(info=document["info"], operations=operations, here=here)
     return html
 
 

@@ -76,7 +76,8 @@ class Roster:
     async def reload(self, names: Iterable[str] = ()) -> dict[str, Outcome]:
         """Look at some folders, or all; load what changed, and swap. What cannot be loaded changes nothing."""
         async with self._busy:
-            return {name: await self._renew(name) for name in tuple(names) or self.places}
+            asked = tuple(names) or self.places
+            return {name: await self._renew(name, again=not names) for name in asked}
 
     async def watch(self, seconds: float) -> None:
         """Look at all folders every so often; what has changed must look the same twice, lest it is half written."""
@@ -96,10 +97,13 @@ class Roster:
             duty.batches.join(seconds)
         self._loader.shutdown(wait=False, cancel_futures=True)
 
-    async def _renew(self, name: str) -> Outcome:
-        """Load one version in another thread and put it in the place of the old one."""
+    async def _renew(self, name: str, *, again: bool) -> Outcome:
+        """Load one version in another thread and put it in the place of the old one.
+
+        What failed before is tried again where somebody asks: "unchanged" would sound as if all were well.
+        """
         now = stamp(self.places[name])
-        if now == self._stamps[name]:
+        if now == self._stamps[name] and not (again and name in self.failed):
             return "unchanged"
         self._stamps[name] = now
         try:

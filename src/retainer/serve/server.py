@@ -75,7 +75,8 @@ class Server(uvicorn.Server):
         """Let people in, and say so."""
         await super().startup(sockets)
         here = address(sockets[0]) if sockets else ""
-        self.roster.tell(f"retainer: {', '.join(one.name for one in self.roster)} on {here}, described at {here}/docs")
+        names = ", ".join(one.name for one in self.roster)
+        self.roster.tell(f"retainer: {names} on {here}, described at {here}/docs; the page is {here}/")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let nobody in any more, answer who is on the way, then who is inside."""

@@ -173,12 +173,15 @@ export class Review {
   }
 
   save() {
-    const { content, texts, entities } = reviewed(this.queue);
-    if (!texts) return this.notices.tell("There is nothing to download yet: decide about something first.");
+    const { content, texts, entities, waiting } = reviewed(this.queue);
+    const held = waiting ? `${amount(waiting, "text")} with something still to decide held back. ` : "";
+    if (!texts) {
+      return this.notices.tell(`${held}There is nothing to download yet: decide about all entities of a text first.`);
+    }
     download(content, `${this.file.name.replace(/\.[^.]*$/, "")}.reviewed.jsonl`);
-    this.queue.dirty = false;
+    this.queue.dirty = waiting > 0;
     this.notices.tell(
-      `${amount(texts, "text")} with ${amount(entities, "entity", "entities")} downloaded. ` +
+      `${amount(texts, "text")} with ${amount(entities, "entity", "entities")} downloaded. ${held}` +
         "retainer check and retainer learn read the file.",
     );
   }
