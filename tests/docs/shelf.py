@@ -31,7 +31,7 @@ class Shelf:
 
 
 def _measured(target):
-    """Some of the cells that are kept: a test of every method would take minutes. The entities of a corpus are not kept."""
+    """Some of the cells that are kept; a test of every method would take minutes. A corpus and its entities are not."""
     kept = ROOT / "results" / "bench" / "conll2003"
     for method in ("joint", "rdp", "extend_ner", "finetune"):
         shutil.copytree(kept / "FG-1-PG-1" / method, target / "FG-1-PG-1" / method)
