@@ -11,7 +11,7 @@ from retainer.capture import Captured
 from retainer.corpora.generated import generate
 from retainer.descent import Descent
 from retainer.learning import learn
-from retainer.lesson import prepare
+from retainer.lesson import DevSet, prepare
 from retainer.methods import METHODS
 from retainer.precision import Full, Half, has_bfloat16
 from retainer.predict import observe, tag
@@ -142,6 +142,16 @@ class TestPrecision:
         assert has_bfloat16(torch.device("cpu")) is (ability != "avx512_f")
         assert not has_bfloat16(torch.device("meta"))
 
+    @pytest.mark.parametrize(("able", "kind"), [(True, torch.bfloat16), (False, torch.float32)])
+    def test_epochs_are_compared_in_the_arithmetic_of_training(self, encoder, artist, quick, monkeypatch, able, kind):
+        looked, scores = [], DevSet.scores
+        monkeypatch.setattr("retainer.descent.has_bfloat16", lambda device: able)
+        monkeypatch.setattr(
+            DevSet, "scores", lambda dev, tagger: looked.append(tagger.body.dtype) or scores(dev, tagger)
+        )
+        learn(artist, encoder, dev=artist, recipe=replace(quick, epochs=2), device="cpu", measured=False)
+        assert looked == [kind, kind]
+
     @pytest.mark.parametrize("able", [True, False])
     def test_types_are_learned_either_way(self, encoder, artist, monkeypatch, able):
         monkeypatch.setattr("retainer.descent.has_bfloat16", lambda device: able)
@@ -206,11 +216,23 @@ class TestCapture:
         assert log == [(windows.tolist(), length) for windows, length in batches]
         assert set(captured.graphs) == {(2, 16), (2, 24)}
 
-    def test_a_shape_that_comes_once_is_not_recorded(self, graphs):
-        log = []
+    def test_only_the_very_first_step_runs_plainly(self, graphs):
+        log, recorded = [], []
         captured = Captured(self.steps(log), 4, torch.device("cpu"), pytest.fail)
-        captured(torch.tensor([1, 2, 3]), 16)
-        assert not captured.graphs and log == [([1, 2, 3], 16)]
+        for i, length in enumerate((16, 24, 16, 24)):
+            captured(torch.tensor([i, i, i]), length)
+            recorded.append(sorted(length for _, length in captured.graphs))
+        assert recorded == [[], [24], [16, 24], [16, 24]] and [length for _, length in log] == [16, 24, 16, 24]
+
+    def test_a_shape_that_needs_a_plain_step_first_gets_it(self, graphs, monkeypatch):
+        log = []
+        captured = Captured(self.steps(log), 2, torch.device("cpu"), pytest.fail)
+        captured(torch.tensor([0, 0]), 16)
+        monkeypatch.setattr(Graph, "broken", True)
+        captured(torch.tensor([1, 1]), 24)
+        monkeypatch.setattr(Graph, "broken", False)
+        captured(torch.tensor([2, 2]), 24)
+        assert [windows for windows, _ in log] == [[i, i] for i in range(3)] and set(captured.graphs) == {(2, 24)}
 
     def test_what_cannot_be_recorded_runs_plainly_and_says_so_once(self, graphs, monkeypatch):
         monkeypatch.setattr(Graph, "broken", True)

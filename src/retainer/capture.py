@@ -16,33 +16,31 @@ Shape = tuple[int, int]
 
 
 class Captured:
-    """A step that runs plainly the first time a shape comes, is recorded the second time, and replayed from then on.
+    """A step that runs plainly once, and then is recorded for every shape that comes and replayed.
 
-    An encoder that cannot be recorded, because it asks the device for numbers on its way, goes on plainly, and
-    ``note`` is told why.
+    The plain step makes everything that must last, such as the optimizer's state; recording costs no more than a
+    second one would. A shape that cannot be recorded runs plainly first, which may be all it needs. An encoder that
+    cannot be recorded even then, because it asks the device for numbers on its way, goes on plainly, and ``note`` is
+    told why.
     """
 
     def __init__(self, step: Step, size: int, device: torch.device, note: Callable[[str], None]) -> None:
         self.step, self.note, self.possible = step, note, True
         self.windows = torch.zeros(size, dtype=torch.long, device=device)
-        self.seen: set[Shape] = set()
+        self.plain: set[Shape] = set()
         self.graphs: dict[Shape, torch.cuda.CUDAGraph] = {}
 
     def __call__(self, windows: Tensor, length: int) -> None:
         """Make one step."""
         shape = (len(windows), length)
-        if self._recorded(shape):
+        if self.plain and self.possible and shape not in self.graphs:
+            self._record(shape)
+        if shape in self.graphs:
             self.windows[: len(windows)].copy_(windows)
             self.graphs[shape].replay()
         else:
             self.step(windows, length)
-
-    def _recorded(self, shape: Shape) -> bool:
-        """Record a shape when it comes the second time; the first, plain step made everything that must last."""
-        if shape in self.seen and shape not in self.graphs and self.possible:
-            self._record(shape)
-        self.seen.add(shape)
-        return shape in self.graphs
+            self.plain.add(shape)
 
     def _record(self, shape: Shape) -> None:
         """Record a step without running it; all recordings share their memory, for only one runs at a time."""
@@ -54,5 +52,7 @@ class Captured:
                 self.step(self.windows[:size], length)
             self.graphs[shape] = graph
         except RuntimeError as error:
-            self.possible = False
-            self.note(f"steps run kernel by kernel, for this encoder cannot be recorded: {str(error).splitlines()[0]}")
+            self.possible = shape not in self.plain
+            if not self.possible:
+                reason = str(error).splitlines()[0]
+                self.note(f"steps run kernel by kernel, for this encoder cannot be recorded: {reason}")

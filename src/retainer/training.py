@@ -117,7 +117,7 @@ class Training:
         for number in (~log.isfinite()).any(dim=1).nonzero().flatten()[:1].tolist():
             self._require_finite(descent, number, batches[number][0])
         losses = dict(zip(descent.names, log.mean(dim=0).tolist(), strict=True))
-        self._finish_epoch(losses, time.perf_counter() - began)
+        self._finish_epoch(descent.arithmetic.tagger, losses, time.perf_counter() - began)
 
     def _batches(self, seed: int) -> list[tuple[Tensor, int]]:
         if self.student.quirks.batch:
@@ -134,17 +134,18 @@ class Training:
                 f"stopped, lower the learning rate or look at these sentences"
             )
 
-    def _finish_epoch(self, losses: dict[str, float], seconds: float) -> None:
-        """Score the dev set; a strictly better epoch becomes the one to keep, and one that finds nothing never does."""
+    def _finish_epoch(self, tagger: Tagger, losses: dict[str, float], seconds: float) -> None:
+        """Score the dev set; a strictly better epoch becomes the one to keep, and one that finds nothing never does.
+
+        The student is looked at in the arithmetic it is trained in. On a GPU, a look in full precision
+        takes as long as an epoch of a small slice.
+        """
         self.facts["epoch"] += 1
-        scores = None if self.dev is None else self.dev.scores(self.student)
-        value = None if scores is None or self.dev is None else scores.micro_of(self.dev.counted)
+        value = None if self.dev is None else self.dev.scores(tagger).micro_of(self.dev.counted)
         better = value is not None and value > (self.facts["best"] or 0.0)
         if better:
             self.best = _clone(self.student.state_dict())
             self.facts.update(best=value, best_epoch=self.facts["epoch"])
-        if scores is not None and (better or not self.facts["best"]):
-            self.facts["per_type"] = scores.as_dict()["per_type"]
         self.facts["history"].append({"losses": losses, "dev": value, "seconds": seconds})
         self.watch.epoch(Epoch(self.facts["epoch"], self.recipe.epochs, losses, value, better, seconds))
 
