@@ -411,6 +411,26 @@ class TestMissing:
         assert first.tests["finetune"].why == NO_GOLD and first.tests["finetune"].p is not None
         assert "no gold spans" not in page_of(bench, "--data", str(data))
 
+    def test_columns_that_are_empty_everywhere_are_left_out(self, bench):
+        named = 'scope="col">p, sentences<', 'scope="col">on sentences<', 'scope="col">published<'
+        assert [name in page_of(bench) for name in named] == [True, True, False], "nobody published these tasks"
+        (bench / "p" / "gold.spans.json.gz").unlink()
+        html = page_of(bench)
+        assert not any(name in html for name in named) and 'scope="col">p, seeds<' in html
+        checker = Checker()
+        checker.feed(html)
+        assert all(
+            len({len(row) for row in checker.tables[name]}) == 1 for name in checker.tables if "compared" in name
+        )
+
+    def test_many_types_stand_upright_and_many_new_ones_are_counted(self, tmp_path):
+        types = [f"type-{i:02}" for i in range(12)]
+        gold = [(Span(0, 1, type_),) for type_ in types]
+        make_cell(tmp_path, gold, "FG-9-PG-3", "rdp", 1, groups=(tuple(types[:9]), tuple(types[9:])))
+        html = page_of(tmp_path)
+        assert 'class="heats wide many"' in html and 'title="type-00, type-01' in html and ">9 types</span>" in html
+        assert "type-09, type-10, type-11</th>" in html, "a few are named"
+
     def test_no_spans_of_a_cell(self, bench):
         (bench / "p" / "FG-1-PG-1" / "finetune" / "seed-2.spans.json.gz").unlink()
         _, (first, _) = ranked(bench)

@@ -1,5 +1,6 @@
 """What every entry of METHODS promises, with a real (tiny) model: whoever adds a method is told here what is wrong."""
 
+import contextlib
 import gc
 
 import pytest
@@ -14,6 +15,7 @@ from retainer.methods import METHODS
 from retainer.predict import observe
 from retainer.quirks import NONE
 from retainer.recipe import Recipe
+from retainer.runtime import repeatable
 from retainer.spans import Sentence, Span
 from retainer.truth import Truth
 from retainer.version import load
@@ -54,6 +56,15 @@ ODD = {
     "one word": corpus_of(("paris", (Span(0, 1, "city"),))),
     "only the new type": corpus_of(*[("new york", (Span(0, 2, "city"),))] * 9),
 }
+
+
+@contextlib.contextmanager
+def filling(device, seed, *, strict=True):
+    """Stand in for ``repeatable``, filling fresh memory: floats with NaN, whole numbers with the largest."""
+    with repeatable(device, seed, strict=strict):
+        torch.utils.deterministic.fill_uninitialized_memory = True
+        assert torch.empty(3).isnan().all()
+        yield
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -104,6 +115,16 @@ class TestEveryMethod:
         assert again.types == ("artist", "city") and again.lineage.method == name
         text = "play songs by boston on the drive to paris"
         assert one.predict(text) == again.predict(text)
+
+    @pytest.mark.parametrize("half", [False, True])
+    def test_nothing_is_read_that_was_not_written(self, name, half, first, city, monkeypatch):
+        """On a GPU fresh memory holds what others left there; here it is filled with what cannot go unnoticed."""
+        monkeypatch.setattr("retainer.descent.has_bfloat16", lambda device: half)
+        plain = learn(city, first, method=name, dev=city, recipe=ONCE, seed=3, device="cpu")
+        monkeypatch.setattr("retainer.learning.repeatable", filling)
+        filled = learn(city, first, method=name, dev=city, recipe=ONCE, seed=3, device="cpu")
+        for one, other in zip(*(version.tagger.parameters() for version in (plain, filled)), strict=True):
+            assert torch.equal(one, other)
 
     def test_from_a_foreign_checkpoint(self, name, checkpoint, city):
         start = load(checkpoint("O", "B-z", "I-z", "E-z", "S-z"), device="cpu")
