@@ -50,7 +50,8 @@ def test_a_method_without_guesses(first, city, quick):
 def test_a_first_version(encoder):
     data = generate(200, seed=9, types=["artist"])
     seen = preview(job_of(data, encoder, None, "rdp", None, Recipe(epochs=2), 0, "cpu"))
-    assert seen.old == () and seen.guesses is None and seen.dev["set_aside"]
+    assert seen.old == () and seen.guesses is None
+    assert seen.dev == {"sentences": 20, "set_aside": True, "chooses": False}
 
 
 def test_the_run_itself_is_the_same_afterwards(first, city, quick):
@@ -72,6 +73,13 @@ class TestTheVerb:
         out = capsys.readouterr().out
         assert "would learn   artist" in out and "nothing was written" in out
         assert sorted(path.name for path in tmp_path.iterdir()) == ["artist.conll"]
+
+    def test_it_says_when_there_is_too_little_to_choose_on(self, call, capsys):
+        write(generate(150, seed=9, types=["artist"]), "artist.conll", "conll")
+        assert main(call) == 0 and "set aside, so the last epoch is kept" in capsys.readouterr().out
+        assert main([*call, "--dev", "artist.conll"]) == 0 and "if it does not stop early" in capsys.readouterr().out
+        assert main([*call[:-1], "--epochs", "1"]) == 0
+        assert "fewer than 100 entities were set aside, so the last epoch was kept" in capsys.readouterr().out
 
     def test_for_machines(self, call, capsys):
         assert main([*call, "--json"]) == 0

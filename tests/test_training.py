@@ -21,7 +21,7 @@ from retainer.methods import METHODS, Finetune
 from retainer.predict import observe, tag
 from retainer.progress import Silence
 from retainer.quirks import NONE
-from retainer.recipe import RECIPES, Recipe
+from retainer.recipe import ENOUGH, RECIPES, Recipe
 from retainer.runtime import repeatable
 from retainer.spans import Sentence, Span
 from retainer.tasks import hide
@@ -265,6 +265,19 @@ class TestSelection:
         for recipe in (replace(quick, holdout=0), replace(quick, select="last")):
             version = learn(city, first, recipe=recipe, device="cpu")
             assert version.lineage.scores["dev"] is None and version.lineage.scores["epoch"] == quick.epochs
+
+    def test_a_small_part_set_aside_measures_and_does_not_choose(self, first, quick, monkeypatch):
+        """With a few entities the best epoch is best by chance; a dev set that was given is trusted, however small."""
+        data = hide(generate(150, seed=5, types=["artist", "city"]), ["city"])
+        few, dev = hold_out(data, quick.holdout, 0)
+        kept = learn(data, first, recipe=replace(quick, epochs=4), device="cpu").lineage
+        assert dev.counts["city"] < ENOUGH and kept.data["dev_sentences"] == len(dev)
+        assert kept.scores["epoch"] == 4 and kept.scores["dev"] is None and "city" in kept.scores["per_type"]
+        given = learn(few, first, dev=dev, recipe=replace(quick, epochs=4), device="cpu").lineage
+        assert given.scores["dev"] is not None
+        monkeypatch.setattr("retainer.job.ENOUGH", dev.counts["city"])
+        enough = learn(data, first, recipe=replace(quick, epochs=4), device="cpu").lineage
+        assert enough.scores["dev"] == given.scores["dev"] and enough.scores["epoch"] == given.scores["epoch"]
 
     def test_an_epoch_that_finds_nothing_is_no_best_epoch(self, first, city, quick):
         version = learn(city, first, dev=city, recipe=replace(quick, lr=1e-9), device="cpu")

@@ -136,8 +136,9 @@ class TestLearning:
         assert set(version.lineage.scores["before"]) == {"artist"}
 
     def test_the_epoch_is_chosen_on_what_is_taught(self, pair):
-        both = hide(generate(120, seed=5, types=TYPES), ["artist", "city"])
-        version = learn(both, pair, types=["city", "artist"], recipe=BRIEF, device="cpu")
+        both, dev = (hide(generate(size, seed=5, types=TYPES), ["artist", "city"]) for size in (120, 20))
+        recipe = replace(BRIEF, precision="full")
+        version = learn(both, pair, types=["city", "artist"], dev=dev, recipe=recipe, device="cpu")
         scores = version.lineage.scores
         counts = [scores["per_type"][type_] for type_ in ("city", "artist")]
         assert min(one["support"] for one in counts) > 0
@@ -216,7 +217,7 @@ class TestTheVerb:
     def test_only_what_is_known(self, here, capsys):
         assert main(list(self.CALL)) == 2
         assert "name the types (--types artist)" in capsys.readouterr().err and not (here / "v2").exists()
-        assert main([*self.CALL, "--types", "artist"]) == 0
+        assert main([*self.CALL, "--types", "artist", "--dev", "more.conll"]) == 0
         out = capsys.readouterr().out
         assert "learned   more of artist" in out and "before    movie" in out and "on what was taught" in out
         assert main(["log", "v2"]) == 0 and "learned more of artist; knows artist, movie" in capsys.readouterr().out

@@ -1,6 +1,6 @@
 """Scores that mean what they say: of the entities scored 0.8, four in five should be right.
 
-The mean probability of an entity's words is not that. After each task, what is set aside to choose the epoch on tells
+The mean probability of an entity's words is not that. After each task, the dev set or what was set aside tells
 how often the entities of a new type were right at which score, and two numbers per type are fitted to it (Platt's
 scaling: a slope, which is one over a temperature, and a shift). Old types keep the numbers of their own task: later
 data say nothing about them.

@@ -42,7 +42,7 @@ LIMITS = (
     "A score is the probability the model gives to its own answer. `retainer predict --calibrated` corrects it for "
     "types that had enough entities on dev.",
     "Language, domain and blind spots are those of the data it was taught with. Nobody has looked for bias here.",
-    "F1 on dev is the figure the epoch was chosen by, so it flatters. Measure on data of your own: "
+    "F1 on dev may be the figure the epoch was chosen by, and then flatters. Measure on data of your own: "
     "`retainer evaluate FOLDER DATA`.",
 )
 MEMORY = (

@@ -16,7 +16,7 @@ from retainer.methods import Method, name_of
 from retainer.methods import method as find_method
 from retainer.onnx import Exported
 from retainer.rare import uneven
-from retainer.recipe import Recipe
+from retainer.recipe import ENOUGH, Recipe
 from retainer.runtime import pick_device
 from retainer.tasks import hide, require_types
 from retainer.truth import Truth
@@ -45,6 +45,12 @@ class Job:
     def taught(self) -> tuple[str, ...]:
         """The types this task is about: the new ones, and the old ones there are more data for."""
         return (*self.new, *self.truth.again)
+
+    @cached_property
+    def chooser(self) -> Corpus | None:
+        """The sentences an epoch is chosen on: the dev set that was given, or the part set aside if it tells enough."""
+        told = 0 if self.dev is None else sum(self.dev.counts[type_] for type_ in self.taught)
+        return self.dev if self.dev_given or told >= ENOUGH else None
 
     @property
     def notes(self) -> list[str]:

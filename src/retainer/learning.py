@@ -117,7 +117,7 @@ def _reviewed(job: Job, folder: Path | None, checkpoint: Checkpoint | None, watc
 def _train(
     job: Job, folder: Path | None, checkpoint: Checkpoint | None, watch: Silence, review: Review | None = None
 ) -> tuple[Tagger, Training]:
-    start, data = job.version.tagger, (job.train, job.dev)
+    start, data = job.version.tagger, (job.train, job.chooser)
     lesson = prepare(start, *data, job.new, job.method, job.recipe, review, job.seeds, job.truth)
     training = Training(lesson, job.recipe, job.seed, watch)
     watch.start(f"learning {', '.join(job.taught)}", training.steps * job.recipe.epochs)

@@ -48,7 +48,7 @@ class Preview:
 def preview(job: Job) -> Preview:
     """Prepare a run, try a few steps on a student that is thrown away, and tell what was seen."""
     with repeatable(job.version.tagger.device, job.seed, strict=False):
-        start, data = job.version.tagger, (job.train, job.dev)
+        start, data = job.version.tagger, (job.train, job.chooser)
         lesson = prepare(start, *data, job.new, job.method, job.recipe, seeds=job.seeds, truth=job.truth)
         training = Training(lesson, job.recipe, job.seed, Silence())
         guesses = _guesses(job, lesson)
@@ -60,12 +60,19 @@ def preview(job: Job) -> Preview:
         method=job.facts["method"],
         train={"sentences": len(job.train), "entities": dict(sorted(job.train.counts.items()))},
         exemplars=job.facts["data"].get("exemplars"),
-        dev=None if job.dev is None else {"sentences": len(job.dev), "set_aside": not job.dev_given},
+        dev=_dev(job),
         batch=training.recipe.batch,
         steps=training.steps * job.recipe.epochs,
         seconds=seconds,
         guesses=guesses,
     )
+
+
+def _dev(job: Job) -> dict[str, Any] | None:
+    """Say on what the result will be looked at, and whether an epoch is chosen on it."""
+    if job.dev is None:
+        return None
+    return {"sentences": len(job.dev), "set_aside": not job.dev_given, "chooses": job.chooser is not None}
 
 
 def _old(job: Job) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from retainer.errors import InputError, nearest
 from retainer.files import in_words, require_free, size_of
 from retainer.lineage import PARENT
 from retainer.methods import method as find_method
-from retainer.recipe import RECIPE_FIELDS, Recipe
+from retainer.recipe import ENOUGH, RECIPE_FIELDS, Recipe
 from retainer.recipe import recipe as find_recipe
 from retainer.replay import Replay, record_of
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 
 FEW = "too little data to set some aside (the tenth must have 10 sentences and some of every type)"
+CHANCE = f"fewer than {ENOUGH} entities were set aside"
+"""Why no epoch is chosen, though there is something to choose on."""
 """Why nothing could be set aside."""
 POOR = 20.0
 """The dev F1 below which a version has hardly learned its new types, and its user is told."""
@@ -152,6 +154,7 @@ def _foretell(job: Job, replay: Replay | None, json: bool) -> None:
     aside = f"none: {FEW}, so the last epoch is kept; give --dev FILE if you can"
     if seen.dev is not None:
         aside = f"{sentences(seen.dev['sentences'])}{' set aside' if seen.dev['set_aside'] else ''}"
+        aside += "" if seen.dev["chooses"] else f", to look at in the end; {CHANCE}, so the last epoch is kept"
     kept = f" and {amount(seen.exemplars['sentences'], 'exemplar')}" if seen.exemplars else ""
     lines = [
         f"would learn   {', '.join((*seen.new, *(f'more of {type_}' for type_ in seen.again)))}",
@@ -160,7 +163,7 @@ def _foretell(job: Job, replay: Replay | None, json: bool) -> None:
         f"dev           {aside}",
         f"method        {seen.method}, at most {amount(seen.steps, 'step')} of {sentences(seen.batch)}",
         f"time          about {_duration(seen.seconds)}"
-        + (" if it does not stop early, and the dev scores" * bool(seen.dev)),
+        + (" if it does not stop early, and the dev scores" * bool(seen.dev and seen.dev["chooses"])),
     ]
     for type_, facts in (seen.guesses or {}).items():
         lines.append(f"would take {amount(facts['count'], 'unannotated entity', 'unannotated entities')} for {type_}")
@@ -204,6 +207,8 @@ def _summary(version: Version, out: str, seconds: float) -> str:
         why = f"not measured: {FEW}, so the last epoch was kept; give --dev FILE if you can"
         if record.recipe["select"] == "last":
             why = "not used to choose: the last epoch was asked for (--set.select last)"
+        elif record.data["dev_sentences"]:
+            why = f"not used to choose: {CHANCE}, so the last epoch was kept; give --dev FILE if you can"
         lines.insert(3, f"dev F1    {why}")
     else:
         lines.insert(3, f"dev F1    {record.scores['dev']:.2f} on {measured}")

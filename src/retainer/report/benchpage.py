@@ -37,6 +37,7 @@ def bench_page(
 ) -> str:
     """Write the page: the answer, the scores and tests, curves, heat maps, cost, sentences, data, how it was made."""
     headline = finding(found)
+    scored, tested = _filled(found)
     script = files("retainer.report").joinpath("templates", "bench.js").read_text(encoding="utf-8")
     everything = tuple(dict.fromkeys(type_ for standing in found for type_ in types_of(standing.rows)))
     html = (
@@ -48,10 +49,10 @@ def bench_page(
             plain_finding=headline.striptags(),
             more=[text for standing in found if (text := highest(standing))],
             glances=_glances(found),
-            standings=[_setting(standing) for standing in found],
+            standings=[_setting(standing, scored, tested) for standing in found],
             printed=next((standing.published.encoder for standing in found if standing.published.scores), ""),
-            score_columns={name: column.meaning for name, column in COLUMNS.items()},
-            test_columns=TEST_COLUMNS,
+            score_columns={name: COLUMNS[name].meaning for name in scored},
+            test_columns={name: TEST_COLUMNS[name] for name in tested},
             untested=untested(found),
             charts=_charts(found),
             heats=[_heats(standing) for standing in found],
@@ -131,14 +132,22 @@ def _glances(found: Sequence[Standing]) -> list[dict[str, str]]:
     return cards
 
 
-def _setting(standing: Standing) -> dict[str, Any]:
+def _filled(found: Sequence[Standing]) -> tuple[list[str], list[str]]:
+    """Return the columns of both tables that have anything to say: nothing published, or no spans, is said once."""
+    scores = [standing.fields(row, COLUMNS) for standing in found for row in standing.rows]
+    tests = [standing.comparison(row) for standing in found for row in standing.compared]
+    tested = [name for at, name in enumerate(TEST_COLUMNS) if any(fields[at] for fields in tests)]
+    return [name for name in COLUMNS if any(fields[name] for fields in scores)], tested
+
+
+def _setting(standing: Standing, scored: Sequence[str], tested: Sequence[str]) -> dict[str, Any]:
     """Lay out the two tables of a setting."""
     lines_ = [
         {
             "name": row.name,
             "joint": row.joint,
             "chosen": row is standing.chosen,
-            "fields": standing.fields(row, COLUMNS),
+            "fields": standing.fields(row, {name: COLUMNS[name] for name in scored}),
             "places": {score: standing.place(row, score) for score in ("micro", "macro")},
         }
         for row in standing.rows
@@ -148,7 +157,9 @@ def _setting(standing: Standing) -> dict[str, Any]:
     tests = [
         {
             "name": row.name,
-            "fields": standing.comparison(row),
+            "fields": [
+                text for name, text in zip(TEST_COLUMNS, standing.comparison(row), strict=True) if name in tested
+            ],
             "real": standing.tests[row.name].real,
             "few": standing.tests[row.name].p is None,
         }
