@@ -79,7 +79,9 @@ class TestTheVerb:
         assert main(call) == 0 and "set aside, so the last epoch is kept" in capsys.readouterr().out
         assert main([*call, "--dev", "artist.conll"]) == 0 and "if it does not stop early" in capsys.readouterr().out
         assert main([*call[:-1], "--epochs", "1"]) == 0
-        assert "fewer than 100 entities were set aside, so the last epoch was kept" in capsys.readouterr().out
+        out = capsys.readouterr().out
+        assert "fewer than 100 entities were set aside, so the last epoch was kept" in out
+        assert "poor      hardly anything new is found yet" in out, "one epoch; what was set aside still tells"
 
     def test_for_machines(self, call, capsys):
         assert main([*call, "--json"]) == 0

@@ -12,7 +12,7 @@ from retainer.chain import learned, short
 from retainer.commands.output import balance_table, say, say_json, say_table, tell
 from retainer.errors import InputError, nearest
 from retainer.files import in_words, require_free, size_of
-from retainer.lineage import PARENT
+from retainer.lineage import PARENT, Lineage
 from retainer.methods import method as find_method
 from retainer.recipe import ENOUGH, RECIPE_FIELDS, Recipe
 from retainer.recipe import recipe as find_recipe
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 FEW = "too little data to set some aside (the tenth must have 10 sentences and some of every type)"
-CHANCE = f"fewer than {ENOUGH} entities were set aside"
-"""Why no epoch is chosen, though there is something to choose on."""
 """Why nothing could be set aside."""
+CHANCE = f"fewer than {ENOUGH} entities were set aside"
+"""Why no epoch is chosen, though there is something to look at."""
 POOR = 20.0
-"""The dev F1 below which a version has hardly learned its new types, and its user is told."""
+"""The F1 below which a version has hardly learned its new types, and its user is told."""
 
 
 def learn(
@@ -188,6 +188,15 @@ def configure(recipe: str, method: str, changes: dict[str, Any]) -> tuple[Recipe
     return find_recipe(recipe).changed(changed), find_method(method, fields)
 
 
+def _reached(record: Lineage) -> float | None:
+    """Return the F1 of what was taught: what the epoch was chosen by, or else what was seen in the end, if anything."""
+    if record.scores["dev"] is not None:
+        return float(record.scores["dev"])
+    seen = [record.scores["per_type"].get(type_) for type_ in (*record.tasks[-1], *record.again)]
+    found = [one["f1"] for one in seen if one]
+    return sum(found) / len(found) if found else None
+
+
 def _summary(version: Version, out: str, seconds: float) -> str:
     record = version.lineage
     old = [type_ for task in record.tasks[:-1] for type_ in task if type_ not in record.again]
@@ -212,7 +221,7 @@ def _summary(version: Version, out: str, seconds: float) -> str:
         lines.insert(3, f"dev F1    {why}")
     else:
         lines.insert(3, f"dev F1    {record.scores['dev']:.2f} on {measured}")
-    if record.scores["dev"] is not None and record.scores["dev"] < POOR:
+    if (reached := _reached(record)) is not None and reached < POOR:
         lines.append(
             f"poor      hardly anything new is found yet; more epochs than {made}, more data or another method"
         )
