@@ -4,6 +4,7 @@ import dataclasses
 import json
 import re
 from pathlib import Path
+from statistics import mean, stdev
 
 import pytest
 
@@ -62,6 +63,22 @@ def test_the_guide_has_the_numbers_of_the_table():
         first, second = (setting[name] for setting in measured())
         assert seeds == first[0] == second[0]
         assert shown == [value for pair in zip(first[1:], second[1:], strict=True) for value in pair], name
+
+
+def test_the_table_of_fewnerd_is_that_of_the_cells():
+    text = (ROOT / "results" / "README.md").read_text()
+    section = text[text.index("## Few-NERD, 18 types") : text.index("## Cells per minute")]
+    rows = re.findall(r"^\| `([\w-]+)` \| (\d) \| (.*) \|$", section, flags=re.MULTILINE)
+    assert len(rows) == 17
+    for name, seeds, shown in rows:
+        for setting, field in zip(
+            ("FG-1-PG-1", "FG-2-PG-2", "FG-8-PG-1", "FG-8-PG-2"), shown.split(" | "), strict=True
+        ):
+            files = sorted((ROOT / "results" / "bench" / "fewnerd" / setting / name).glob("seed-?.json"))
+            scores = [json.loads(file.read_text())["average"] for file in files]
+            micro, macro = ([score[kind] for score in scores] for kind in ("micro", "macro"))
+            spread = f" ± {stdev(macro):.1f}" if len(scores) > 1 else ""
+            assert field == f"{mean(micro):.1f} / {mean(macro):.1f}{spread}" and len(scores) == int(seeds), name
 
 
 def test_methods_and_their_fields_are_told():
