@@ -3,7 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test docs-test lint format picture readme clean
+.PHONY: install demo test docs-test lint format picture readme clean
+
+install: $(READY)  ## make .venv and nothing else
 
 demo: $(READY)  ## see forgetting happen, and not happen (a few minutes on two cores)
 	rm -rf demo

@@ -517,6 +517,12 @@ class TestTable:
             for method, macro in (("joint", joint), ("rdp", joint - 10))
         }
 
+    def test_where_nothing_was_to_be_guessed_nothing_is_judged(self):
+        cell = {**fake("rdp", 1, 50.0)}
+        empty = {**cell["tasks"][1], "guesses": {"precision": 0.0, "recall": 0.0, "support": 0}}
+        cell["tasks"] = [*cell["tasks"], empty]
+        assert Row("rdp", (cell,)).guesses("recall") == 60.0 and Row("rdp", (cell,)).guesses("precision") == 80.0
+
     def test_nothing_judged(self):
         cell = {**fake("finetune", 1, 50.0)}
         cell["tasks"] = [{**task, "guesses": None} for task in cell["tasks"]]

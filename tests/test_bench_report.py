@@ -417,11 +417,21 @@ class TestMissing:
         (bench / "p" / "gold.spans.json.gz").unlink()
         html = page_of(bench)
         assert not any(name in html for name in named) and 'scope="col">p, seeds<' in html
+        assert main(["report", str(bench), "--markdown", "--out", str(bench / "t.md")]) == 0
+        told = (bench / "t.md").read_text()
+        assert "p, seeds |" in told and "p, sentences" not in told and "published" not in told
         checker = Checker()
         checker.feed(html)
         assert all(
             len({len(row) for row in checker.tables[name]}) == 1 for name in checker.tables if "compared" in name
         )
+
+    def test_numbers_that_differ_between_settings_are_told(self, bench):
+        for file in (bench / "p").glob("FG-*/*/seed-*.json"):
+            document = json.loads(file.read_text())
+            document["recipe"] = {"epochs": 20 if document["setting"] == "FG-2-PG-1" else 10, "batch": 8}
+            file.write_text(json.dumps(document))
+        assert "epochs 10 (FG-1-PG-1) and 20 (FG-2-PG-1), batch 8" in page_of(bench)
 
     def test_many_types_stand_upright_and_many_new_ones_are_counted(self, tmp_path):
         types = [f"type-{i:02}" for i in range(12)]

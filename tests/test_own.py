@@ -83,6 +83,11 @@ class TestAdvice:
     def test_a_difference_below_a_point_never_decides(self):
         assert advised(row("tbcl", [80.5, 81.5, 82.5], 90.0), row("rdp", [80, 81, 82], 10.0))[0].startswith("Use rdp.")
 
+    def test_a_little_time_never_decides(self):
+        """Two clocks are never alike; what is not clearly quicker must be better."""
+        said = advised(row("extend_ner", [80, 84, 82], 9.6), row("rdp", [83, 80, 82], 9.4))
+        assert said[0].startswith("Use extend_ner.") and len(said) == 1
+
     def test_what_would_be_lost(self):
         said = advised(row("rdp", [80, 81, 82], 10.0), row("finetune", [40, 41, 40], 5.0, old=3.0))
         assert said[-1] == "After plain fine-tuning the old types would have 3.0."

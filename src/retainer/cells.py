@@ -120,7 +120,8 @@ def finished(file: Path, key: str) -> dict[str, Any] | None:
     found = read_cell(file)
     if found.get("key") != key:
         raise InputError(
-            f"{file} was measured on other slices, weights or numbers than these; choose another --out, or --rerun"
+            f"{file} was measured on other slices, weights or numbers than these; choose another --out, or "
+            f"--rerun, or remove that file"
         )
     return found
 

@@ -119,7 +119,8 @@ def _cells(
     for name in changes:
         if name not in RECIPE_FIELDS.union(*known.values()):
             close = nearest(name, RECIPE_FIELDS.union(*known.values()))
-            raise InputError(f"neither the recipe nor {' or '.join(ways)} has a field {name!r}{close}")
+            some = " or ".join(ways) if len(ways) < 4 else "any of these methods"
+            raise InputError(f"neither the recipe nor {some} has a field {name!r}{close}")
     of_recipe = {name: value for name, value in changes.items() if name in RECIPE_FIELDS}
     cells = []
     for one in (chosen.setting(name) for name in settings or chosen.settings):

@@ -109,14 +109,14 @@ def _facts(found: Folder, command: str) -> dict[str, str]:
     for cell in cells:
         for name, version in cell.get("versions", {}).items():
             versions.setdefault(name, set()).add(str(version))
-    usual = next((cell for cell in cells if not cell.get("variant")), cells[0])
+    usual = [cell for cell in cells if not cell.get("variant")] or cells[:1]
     facts = {
         "preset": found.preset,
         "cells": f"{len(cells)} in {len(found.rankings)} setting{'' if len(found.rankings) == 1 else 's'}",
         "seeds": ", ".join(map(str, seeds)),
         "encoder": ", ".join(encoders),
         "measured with": "\n".join(f"{name} {', '.join(sorted(known))}" for name, known in versions.items()),
-        "recipe": _recipe(usual.get("recipe", {})),
+        "recipe": _recipe(usual),
         "page made by": f"retainer {__version__}",
         "bootstrap": "1,000 test sets drawn, seed 0",
         "command": "\n".join([*_commands(found.preset, found.cells), command]),
@@ -158,5 +158,17 @@ def _encoder(name: str) -> str:
     return Path(name).name if Path(name).is_absolute() else name
 
 
-def _recipe(recipe: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in recipe.items())
+def _recipe(cells: Sequence[Mapping[str, Any]]) -> str:
+    """Write the recipe; a number that is not the same in all settings with those it is for."""
+    settings: dict[str, dict[str, list[str]]] = {}
+    for cell in cells:
+        for name, value in cell.get("recipe", {}).items():
+            known = settings.setdefault(name, {}).setdefault(str(value), [])
+            known += [cell["setting"]] * (cell["setting"] not in known)
+    return ", ".join(f"{name} {_values(known)}" for name, known in settings.items())
+
+
+def _values(known: Mapping[str, Sequence[str]]) -> str:
+    if len(known) == 1:
+        return next(iter(known))
+    return " and ".join(f"{value} ({', '.join(settings)})" for value, settings in known.items())

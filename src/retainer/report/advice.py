@@ -10,6 +10,8 @@ from retainer.report.rows import Row
 
 NEAR = 1.0
 """Points of macro F1 nobody should choose by, however many runs there are."""
+CHEAPER = 0.8
+"""The share of the best method's time below which another one, as good as far as anybody can tell, is worth taking."""
 FEW = 200
 """A test part with fewer entities than this says little."""
 
@@ -24,7 +26,8 @@ def advice(ranking: Ranking) -> list[str]:
     dev = {row.name: _dev(row) for row in rivals}
     best = max(rivals, key=lambda row: statistics.fmean(dev[row.name].values()))
     near = [row for row in rivals if not _clearly(dev[best.name], dev[row.name])]
-    chosen = min(near, key=lambda row: row.seconds or 0.0)
+    cheap = [row for row in near if (row.seconds or 0.0) < CHEAPER * (best.seconds or 0.0)]
+    chosen = min(cheap, key=lambda row: row.seconds or 0.0, default=best)
     return [f"Use {chosen.name}. {_worth(chosen)}", *_others(chosen, best, rivals), *_doubts(chosen)]
 
 

@@ -20,7 +20,7 @@ from retainer.report.pictures import chart, swatch
 from retainer.report.ranking import COLUMNS
 from retainer.report.rows import Row
 from retainer.report.runs import FALL, valid
-from retainer.report.standing import TEST_COLUMNS, Standing, mean_gain, untested, verdict
+from retainer.report.standing import TEST_COLUMNS, Standing, filled, mean_gain, untested, verdict
 from retainer.report.svg import Frame, shorten, text_width
 from retainer.report.tables import MEANS, heat_rows
 
@@ -37,7 +37,7 @@ def bench_page(
 ) -> str:
     """Write the page: the answer, the scores and tests, curves, heat maps, cost, sentences, data, how it was made."""
     headline = finding(found)
-    scored, tested = _filled(found)
+    scored, tested = filled(found)
     script = files("retainer.report").joinpath("templates", "bench.js").read_text(encoding="utf-8")
     everything = tuple(dict.fromkeys(type_ for standing in found for type_ in types_of(standing.rows)))
     html = (
@@ -118,7 +118,8 @@ def _glances(found: Sequence[Standing]) -> list[dict[str, str]]:
         {
             "setting": standing.setting,
             "gain": signed(gain.macro, 1),
-            "what": f"macro F1 over {gain.rival.name}, the best measured rival of {standing.chosen.name}",
+            "what": f"macro F1 {_side(gain.macro)} {gain.rival.name}, "
+            f"the best measured rival of {standing.chosen.name}",
             "note": f"{verdict(gain.test)}; micro F1 {signed(gain.micro)}",
         }
         for standing in found
@@ -132,12 +133,9 @@ def _glances(found: Sequence[Standing]) -> list[dict[str, str]]:
     return cards
 
 
-def _filled(found: Sequence[Standing]) -> tuple[list[str], list[str]]:
-    """Return the columns of both tables that have anything to say: nothing published, or no spans, is said once."""
-    scores = [standing.fields(row, COLUMNS) for standing in found for row in standing.rows]
-    tests = [standing.comparison(row) for standing in found for row in standing.compared]
-    tested = [name for at, name in enumerate(TEST_COLUMNS) if any(fields[at] for fields in tests)]
-    return [name for name in COLUMNS if any(fields[name] for fields in scores)], tested
+def _side(gain: float) -> str:
+    """Say on which side of its rival a method is; the number has the sign."""
+    return "over" if gain >= 0 else "against"
 
 
 def _setting(standing: Standing, scored: Sequence[str], tested: Sequence[str]) -> dict[str, Any]:
@@ -147,7 +145,7 @@ def _setting(standing: Standing, scored: Sequence[str], tested: Sequence[str]) -
             "name": row.name,
             "joint": row.joint,
             "chosen": row is standing.chosen,
-            "fields": standing.fields(row, {name: COLUMNS[name] for name in scored}),
+            "fields": standing.fields(row, scored),
             "places": {score: standing.place(row, score) for score in ("micro", "macro")},
         }
         for row in standing.rows
@@ -157,9 +155,7 @@ def _setting(standing: Standing, scored: Sequence[str], tested: Sequence[str]) -
     tests = [
         {
             "name": row.name,
-            "fields": [
-                text for name, text in zip(TEST_COLUMNS, standing.comparison(row), strict=True) if name in tested
-            ],
+            "fields": standing.compare(row, tested),
             "real": standing.tests[row.name].real,
             "few": standing.tests[row.name].p is None,
         }

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 
 from retainer.report.folder import Folder
 from retainer.report.numbers import signed, spread
-from retainer.report.ranking import COLUMNS, legend
+from retainer.report.ranking import legend
 from retainer.report.rows import Cell, Row
-from retainer.report.standing import TEST_COLUMNS, Standing, mean_gain, untested
+from retainer.report.standing import TEST_COLUMNS, Standing, filled, mean_gain, untested
 
 _TEX = {
     "\\": r"\textbackslash{}",
@@ -31,33 +31,34 @@ _TEX = {
 def markdown(found: Sequence[Standing]) -> str:
     """Write every setting as two Markdown tables: the scores, and whether differences are real."""
     parts = []
+    scored, tested = filled(found)
     for standing in found:
         parts.append(f"## {_md(standing.setting)}")
-        parts.append(_table(("method", *COLUMNS), _score_lines(standing)))
+        parts.append(_table(("method", *scored), _score_lines(standing, scored)))
         parts += [_md(f"{caveat}.") for caveat in standing.published.caveats]
         if standing.chosen is not None and standing.compared:
             parts.append(f"Against {_md(standing.chosen.name)}:")
-            lines = [[row.name, *standing.comparison(row)] for row in standing.compared]
-            parts.append(_table(("method", *TEST_COLUMNS), [list(map(_md, line)) for line in lines]))
+            lines = [[row.name, *standing.compare(row, tested)] for row in standing.compared]
+            parts.append(_table(("method", *tested), [list(map(_md, line)) for line in lines]))
     parts += [_md(line) for line in untested(found)]
     if (both := mean_gain(found)) and len(found) > 1:
         parts.append(f"Mean gain over settings: micro {signed(both[0])}, macro {signed(both[1])}.")
-    meanings = legend(COLUMNS) + [f"{name}: {meaning}" for name, meaning in TEST_COLUMNS.items() if name != "seeds"]
+    meanings = legend(scored) + [f"{name}: {TEST_COLUMNS[name]}" for name in tested if name != "seeds"]
     marks = "**best** and *second best* that is not joint; *: below 0.05 after Holm's correction"
     return "\n\n".join([*parts, _md("; ".join(meanings)) + "; " + marks + "."]) + "\n"
 
 
-def _score_lines(standing: Standing) -> list[list[str]]:
+def _score_lines(standing: Standing, columns: Sequence[str]) -> list[list[str]]:
     lines = []
     for row in standing.rows:
-        fields = {name: _md(text) for name, text in standing.fields(row, COLUMNS).items()}
+        fields = {name: _md(text) for name, text in standing.fields(row, columns).items()}
         for score in ("micro", "macro"):
             mark = {1: "**", 2: "*"}.get(standing.place(row, score), "")
             fields[score] = f"{mark}{fields[score]}{mark}"
         lines.append([_md(row.name), *fields.values()])
     if gain := standing.gain:
         gained = {"micro": signed(gain.micro), "macro": signed(gain.macro)}
-        lines.append([f"Imp. over {_md(gain.rival.name)}", *(gained.get(name, "") for name in COLUMNS)])
+        lines.append([f"Imp. over {_md(gain.rival.name)}", *(gained.get(name, "") for name in columns)])
     return lines
 
 

@@ -73,8 +73,9 @@ class Row:
         return mean(task["dev"]["macro"] for tasks in self._tasks for task in tasks if task.get("dev"))
 
     def guesses(self, name: str) -> float | None:
-        """Return the mean precision or recall of the pseudo labels over tasks and seeds."""
-        return mean(task["guesses"][name] for tasks in self._tasks for task in tasks if task.get("guesses"))
+        """Return the mean precision or recall of the pseudo labels over tasks with something to guess, and seeds."""
+        judged = (task["guesses"] for tasks in self._tasks for task in tasks if task.get("guesses"))
+        return mean(one[name] for one in judged if one.get("support", 1))
 
     @property
     def seconds(self) -> float | None:

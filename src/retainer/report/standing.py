@@ -11,7 +11,7 @@ from retainer.errors import InputError, nearest
 from retainer.report.compare import FEW, LEVEL, Gain, Judge, Test, chosen_row, gain_of
 from retainer.report.folder import Folder
 from retainer.report.numbers import probability, signed
-from retainer.report.ranking import Ranking
+from retainer.report.ranking import COLUMNS, Ranking
 from retainer.report.rows import Row
 
 TEST_COLUMNS = {
@@ -37,8 +37,12 @@ class Standing(Ranking):
         """The chosen method over its best rival."""
         return gain_of(self.rows, self.chosen, self.tests)
 
+    def compare(self, row: Row, columns: Sequence[str]) -> list[str]:
+        """Write how a row compares: some columns of the second table."""
+        return [text for name, text in zip(TEST_COLUMNS, self.comparison(row), strict=True) if name in columns]
+
     def comparison(self, row: Row) -> list[str]:
-        """Write how a row compares: the columns of the second table."""
+        """Write how a row compares: all columns of the second table."""
         test = self.tests[row.name]
         drawn = test.sentences
         return [
@@ -53,6 +57,14 @@ class Standing(Ranking):
     def compared(self) -> list[Row]:
         """The rows that were compared with the chosen one."""
         return [row for row in self.rows if row.name in self.tests]
+
+
+def filled(found: Sequence[Standing]) -> tuple[list[str], list[str]]:
+    """Return the columns of both tables that have anything to say: nothing published, or no spans, is said once."""
+    scores = [standing.fields(row, COLUMNS) for standing in found for row in standing.rows]
+    tests = [standing.comparison(row) for standing in found for row in standing.compared]
+    tested = [name for at, name in enumerate(TEST_COLUMNS) if any(fields[at] for fields in tests)]
+    return [name for name in COLUMNS if any(fields[name] for fields in scores)], tested
 
 
 def standings(folder: Folder, judge: Judge, against: str | None) -> list[Standing]:
