@@ -91,6 +91,7 @@ class Job:
                 "dev_sha256": "" if self.dev is None else fingerprint(self.dev),
                 "dev_sentences": 0 if self.dev is None else len(self.dev),
                 "dev_given": self.dev_given,
+                "dev_chooses": self.chooser is not None and self.recipe.select != "last",
                 **({} if self.exemplars is None else {"exemplars": _described(self.exemplars)}),
             },
             "method": name_of(self.method),

@@ -126,6 +126,9 @@ class Replay:
             if not self.anyway:
                 raise InputError(f"{said}; to learn with the same settings all the same, say --anyway")
             tell(said)
+        if self._chosen() != facts["data"]["dev_chooses"]:
+            ways = ("the last epoch is kept", "the epoch is chosen on the dev set")
+            tell(f"{name} chose its epoch otherwise; here {ways[facts['data']['dev_chooses']]}, so the result differs")
         if changed := self._changed(facts):
             tell(f"not the settings of {name}: {', '.join(changed)}")
         now = versions()
@@ -146,6 +149,10 @@ class Replay:
         elif now["dev_sha256"] != then["dev_sha256"]:
             found.append("the dev set differs")
         return [*found, *_exemplars(then.get("exemplars"), now.get("exemplars"))]
+
+    def _chosen(self) -> bool:
+        """Say whether the epoch was chosen on the dev set; old records do not say it, but have the score it was by."""
+        return bool(self.record.data.get("dev_chooses", self.record.scores.get("dev") is not None))
 
     def _changed(self, facts: Mapping[str, Any]) -> list[str]:
         """Name the settings that somebody gave another value."""

@@ -155,7 +155,7 @@ def _setting(standing: Standing, scored: Sequence[str], tested: Sequence[str]) -
     tests = [
         {
             "name": row.name,
-            "fields": standing.compare(row, tested),
+            "fields": standing.comparison(row, tested),
             "real": standing.tests[row.name].real,
             "few": standing.tests[row.name].p is None,
         }

@@ -38,7 +38,7 @@ def markdown(found: Sequence[Standing]) -> str:
         parts += [_md(f"{caveat}.") for caveat in standing.published.caveats]
         if standing.chosen is not None and standing.compared:
             parts.append(f"Against {_md(standing.chosen.name)}:")
-            lines = [[row.name, *standing.compare(row, tested)] for row in standing.compared]
+            lines = [[row.name, *standing.comparison(row, tested)] for row in standing.compared]
             parts.append(_table(("method", *tested), [list(map(_md, line)) for line in lines]))
     parts += [_md(line) for line in untested(found)]
     if (both := mean_gain(found)) and len(found) > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -37,21 +37,19 @@ class Standing(Ranking):
         """The chosen method over its best rival."""
         return gain_of(self.rows, self.chosen, self.tests)
 
-    def compare(self, row: Row, columns: Sequence[str]) -> list[str]:
+    def comparison(self, row: Row, columns: Iterable[str] = TEST_COLUMNS) -> list[str]:
         """Write how a row compares: some columns of the second table."""
-        return [text for name, text in zip(TEST_COLUMNS, self.comparison(row), strict=True) if name in columns]
-
-    def comparison(self, row: Row) -> list[str]:
-        """Write how a row compares: all columns of the second table."""
         test = self.tests[row.name]
         drawn = test.sentences
-        return [
+        texts = (
             signed(test.gain),
             str(len(test.seeds)),
             probability(test.p) + ("*" if test.real else "") if test.p is not None else FEW,
             f"{signed(drawn.difference)} [{signed(drawn.low)}, {signed(drawn.high)}]" if drawn else "",
             probability(drawn.p, BOOTSTRAP_LEAST) if drawn else "",
-        ]
+        )
+        told = dict(zip(TEST_COLUMNS, texts, strict=True))
+        return [told[name] for name in columns]
 
     @property
     def compared(self) -> list[Row]:
