@@ -13,11 +13,11 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from retainer.bench import Bench, run_bench
-from retainer.cells import Cell
+from retainer.bench.cell import Cell
+from retainer.bench.preset import Setting, preset
+from retainer.bench.run import Bench, run_bench
 from retainer.methods import method
-from retainer.preset import Setting, preset
-from retainer.recipe import RECIPE_FIELDS, recipe
+from retainer.training.recipe import RECIPE_FIELDS, recipe
 
 Scores = dict[tuple[str, int], float]
 

@@ -12,14 +12,14 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
-from retainer.lesson import gold_labels
+from retainer.data.spans import Labels, Sentence
+from retainer.data.tasks import Plan, Task
 from retainer.methods import IGNORE, RDP, Tokens
 from retainer.methods.rdp import prototype_weights, prototypes
-from retainer.model import Tagger, load_tagger
-from retainer.outputs import Outputs
-from retainer.recipe import Recipe
-from retainer.spans import Labels, Sentence
-from retainer.tasks import Plan, Task
+from retainer.model.tagger import Tagger, load_tagger
+from retainer.model.tagger_output import Outputs
+from retainer.training.prepare import gold_labels
+from retainer.training.recipe import Recipe
 
 
 def control(plan: Plan, encoder: str, recipe: Recipe, seed: int, device: str, epochs: int) -> dict[str, Any]:

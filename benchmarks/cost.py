@@ -21,14 +21,14 @@ KNOWN = ["artist", "movie", "restaurant", "song"]
 
 def one(name: str, options: argparse.Namespace) -> dict[str, Any]:
     """Learn one type with a method and say what it took."""
-    from retainer.corpora.generated import generate  # isort: skip
+    from retainer.data.generated import generate  # isort: skip
     import torch
     from machine import machine
 
-    from retainer.learning import learn
-    from retainer.recipe import Recipe
-    from retainer.tasks import hide
-    from retainer.version import load
+    from retainer.data.tasks import hide
+    from retainer.training.learn import learn
+    from retainer.training.recipe import Recipe
+    from retainer.versions.version import load
 
     recipe = Recipe(batch=8, epochs=options.epochs, holdout=0, patience=0, select="last")
     base = load(options.base, device=options.device)
@@ -49,10 +49,10 @@ def one(name: str, options: argparse.Namespace) -> dict[str, Any]:
 
 def prepare(options: argparse.Namespace) -> None:
     """Make the version all methods start from; it keeps a language model for the one that wants it."""
-    from retainer.corpora.generated import generate  # isort: skip
-    from retainer.learning import learn
-    from retainer.recipe import Recipe
-    from retainer.tasks import hide
+    from retainer.data.generated import generate  # isort: skip
+    from retainer.data.tasks import hide
+    from retainer.training.learn import learn
+    from retainer.training.recipe import Recipe
 
     corpus = hide(generate(options.sentences, seed=1), KNOWN)
     recipe = Recipe(epochs=1, holdout=0)

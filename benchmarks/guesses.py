@@ -16,17 +16,17 @@ from typing import Any
 import torch
 from machine import machine
 
-from retainer.corpora import read_parts
-from retainer.guesses import judge
-from retainer.learning import learn
-from retainer.lesson import prepare
+from retainer.bench.preset import preset
+from retainer.bench.pseudo_label_quality import judge
+from retainer.data.splits import read_parts
+from retainer.data.tasks import Plan, plan
 from retainer.methods import METHODS
 from retainer.methods.rdp import RDP, prototypes
-from retainer.predict import observe
-from retainer.preset import preset
-from retainer.recipe import Recipe, recipe
-from retainer.tasks import Plan, plan
-from retainer.version import Version
+from retainer.model.predict import observe
+from retainer.training.learn import learn
+from retainer.training.prepare import prepare
+from retainer.training.recipe import Recipe, recipe
+from retainer.versions.version import Version
 
 TEMPERATURES = (0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 30.0)
 

@@ -17,8 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from retainer.corpora import read, write
-from retainer.tasks import hide, plan
+from retainer.data.io import read, write
+from retainer.data.tasks import hide, plan
 
 WAYS: list[dict[str, str]] = [{}, {"patience": "0"}]
 """As it comes, and with early stop switched off."""

@@ -27,15 +27,15 @@ POINTS = (
 
 def one(point: dict[str, int], device: str, epochs: int) -> dict[str, Any]:
     """Learn one type and say what it took."""
-    from retainer.corpora.generated import generate  # isort: skip
+    from retainer.data.generated import generate  # isort: skip
     import torch
 
-    from retainer.heads import Head, Rows
-    from retainer.learning import learn
-    from retainer.recipe import Recipe
-    from retainer.spans import Labels
-    from retainer.tasks import hide
-    from retainer.version import load
+    from retainer.data.spans import Labels
+    from retainer.data.tasks import hide
+    from retainer.model.heads import Head, Rows
+    from retainer.training.learn import learn
+    from retainer.training.recipe import Recipe
+    from retainer.versions.version import load
 
     base = load("builtin", device=device)
     names = ("O", *(f"{tag}-known{i}" for i in range(point["types"]) for tag in "BI"))
@@ -64,7 +64,7 @@ def one(point: dict[str, int], device: str, epochs: int) -> dict[str, Any]:
 
 def join(sentences: Any) -> Any:
     """Make one long text of several sentences."""
-    from retainer.spans import Sentence, Span
+    from retainer.data.spans import Sentence, Span
 
     words, spans = [], []
     for sentence in sentences:

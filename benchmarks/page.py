@@ -17,10 +17,10 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from retainer.corpora.generated import generate
-from retainer.learning import learn
-from retainer.recipe import Recipe
-from retainer.tasks import hide
+from retainer.data.generated import generate
+from retainer.data.tasks import hide
+from retainer.training.learn import learn
+from retainer.training.recipe import Recipe
 
 TYPES = ("artist", "city", "movie", "restaurant")
 RECIPE = Recipe(epochs=5)

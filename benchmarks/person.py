@@ -22,19 +22,20 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from retainer.corpora import Corpus, fingerprint, read_parts  # isort: skip (retainer settles the threads first)
+from retainer.data.corpus import Corpus, fingerprint  # isort: skip (retainer settles the threads first)
+from retainer.data.splits import read_parts  # isort: skip (retainer settles the threads first)
 from machine import machine
 
+from retainer.data.spans import Span
+from retainer.data.tasks import hide
 from retainer.errors import InputError
 from retainer.files import require_writable, write_text
-from retainer.learning import learn
 from retainer.methods import method
-from retainer.quirks import NONE
-from retainer.recipe import Recipe
-from retainer.sharing import shared_gpu
-from retainer.spans import Span
-from retainer.tasks import hide
-from retainer.version import Version
+from retainer.model.quirks import NONE
+from retainer.runtime import shared_gpu
+from retainer.training.learn import learn
+from retainer.training.recipe import Recipe
+from retainer.versions.version import Version
 
 Run = dict[str, Any]
 

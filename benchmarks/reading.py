@@ -11,12 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from retainer.corpora import read, write  # isort: skip (retainer settles the threads before torch starts any)
+from retainer.data.io import read, write  # isort: skip (retainer settles the threads before torch starts any)
 from machine import machine
 
-from retainer.corpora.generated import generate
-from retainer.tasks import plan
-from retainer.version import load
+from retainer.data.generated import generate
+from retainer.data.tasks import plan
+from retainer.versions.version import load
 
 
 def main() -> None:

@@ -7,13 +7,13 @@ The table stands between two marks in README.md; the curve is docs/conll2003.svg
 
 from pathlib import Path
 
-from retainer.report.folder import read_folder
-from retainer.report.means import lines, lowest
-from retainer.report.numbers import plain, spread
-from retainer.report.pictures import picture
-from retainer.report.ranking import Ranking
-from retainer.report.rows import Row
-from retainer.report.svg import Frame, text_width
+from retainer.report.bench.folder import read_folder
+from retainer.report.bench.means import lines, lowest
+from retainer.report.bench.numbers import plain, spread
+from retainer.report.bench.ranking import Ranking
+from retainer.report.bench.rows import Row
+from retainer.report.draw.charts import picture
+from retainer.report.draw.svg import Frame, text_width
 
 ROOT = Path(__file__).parents[1]
 PRESET = "conll2003"

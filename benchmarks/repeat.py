@@ -10,18 +10,18 @@ import json
 import sys
 import time
 
-from retainer.corpora.generated import generate  # isort: skip (retainer settles the threads before torch starts any)
+from retainer.data.generated import generate  # isort: skip (retainer settles the threads before torch starts any)
 from dataclasses import replace
 
 import torch
 from machine import machine
 
-from retainer.corpora import Corpus
-from retainer.learning import learn
-from retainer.recipe import Recipe
+from retainer.data.corpus import Corpus
+from retainer.data.spans import Sentence, Span
+from retainer.data.tasks import hide
 from retainer.runtime import pick_device
-from retainer.spans import Sentence, Span
-from retainer.tasks import hide
+from retainer.training.learn import learn
+from retainer.training.recipe import Recipe
 
 
 def joined(corpus: Corpus, size: int) -> Corpus:

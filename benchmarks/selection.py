@@ -21,16 +21,17 @@ from typing import Any
 
 from machine import machine
 
-from retainer.corpora import Corpus, read_parts
-from retainer.corpora.generated import generate
-from retainer.learning import learn
-from retainer.lesson import DevSet, hold_out
-from retainer.metrics import Scores, Spans, predicted_spans, score
-from retainer.model import Tagger
-from retainer.predict import tag
-from retainer.recipe import Recipe
-from retainer.tasks import hide, plan
-from retainer.version import Version
+from retainer.data.corpus import Corpus
+from retainer.data.generated import generate
+from retainer.data.splits import read_parts
+from retainer.data.tasks import hide, plan
+from retainer.metrics.f1 import Scores, Spans, predicted_spans, score
+from retainer.model.predict import tag
+from retainer.model.tagger import Tagger
+from retainer.training.learn import learn
+from retainer.training.prepare import DevSet, hold_out
+from retainer.training.recipe import Recipe
+from retainer.versions.version import Version
 
 WAIT = Recipe().patience
 

@@ -30,7 +30,7 @@ HERE = Path(__file__).parent
 
 def one_at_a_time(model: str, texts: list[str], seconds: float) -> dict[str, float]:
     """Predict one text after the other in this process and return how many there were per second."""
-    from retainer.version import load
+    from retainer.versions.version import load
 
     tagger = load(model, device="cpu")
     tagger.predict(texts[:64])
@@ -155,7 +155,7 @@ def _texts(data: str | None) -> list[str]:
     if data:
         lines = Path(data).read_text(encoding="utf-8").splitlines()
         return [line for line in lines if line.strip()]
-    from retainer.corpora.generated import generate
+    from retainer.data.generated import generate
 
     return [" ".join(sentence.words) for sentence in generate(2000, seed=7)]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from machine import machine
 
-from retainer.version import load
+from retainer.versions.version import load
 
 
 def seconds(*arguments: str) -> float:

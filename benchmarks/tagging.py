@@ -17,11 +17,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from retainer.corpora import read  # isort: skip (retainer settles the threads before torch starts any)
+from retainer.data.io import read  # isort: skip (retainer settles the threads before torch starts any)
 from machine import machine
 
-from retainer.metrics import gold_spans, score
-from retainer.version import load
+from retainer.metrics.f1 import gold_spans, score
+from retainer.versions.version import load
 
 Entities = list[list[dict[str, Any]]]
 
@@ -58,7 +58,7 @@ def f1(found: Entities, sentences: Any, types: Any) -> float:
     """Score entities given by characters against the annotation."""
     import numpy as np
 
-    from retainer.metrics import Spans
+    from retainer.metrics.f1 import Spans
 
     starts = np.cumsum([0, *(len(s.words) for s in sentences)])
     rows = []

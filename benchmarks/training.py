@@ -59,9 +59,9 @@ def now() -> float:
 
 def one(options: argparse.Namespace) -> dict[str, Any]:
     """Run one seed in this process."""
-    from retainer.corpora import read
-    from retainer.recipe import RECIPES
-    from retainer.tasks import plan
+    from retainer.data.io import read
+    from retainer.data.tasks import plan
+    from retainer.training.recipe import RECIPES
 
     watch = Stopwatch()
     parts = [read(next(Path(options.data).glob(f"{name}.*"))) for name in ("train", "dev", "test")]
@@ -86,8 +86,10 @@ def one(options: argparse.Namespace) -> dict[str, Any]:
 
 def ours(options: argparse.Namespace, made: Any, recipe: Any, watch: Stopwatch) -> dict[str, Any]:
     """Run retainer's loop."""
-    from retainer import lesson, training, version
-    from retainer.sequence import cell, run
+    from retainer.bench.task_sequence import cell, run
+    from retainer.training import loop as training
+    from retainer.training import prepare as lesson
+    from retainer.versions import version
 
     watch.wrap("teacher", lesson, "observe")
     watch.wrap("encode", lesson.Encoder, "__call__")
@@ -123,7 +125,7 @@ def folder_of(encoder: str, place: str) -> str:
         return encoder
     from transformers import AutoTokenizer, BertConfig, BertModel
 
-    from retainer.builtin import builtin_folder
+    from retainer.model.builtin import builtin_folder
 
     BertModel(BertConfig()).save_pretrained(place)
     AutoTokenizer.from_pretrained(builtin_folder()).save_pretrained(place)
@@ -132,7 +134,7 @@ def folder_of(encoder: str, place: str) -> str:
 
 def several(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Run every seed in a process of its own, one after the other or all at once."""
-    from retainer.sharing import shared_gpu
+    from retainer.runtime import shared_gpu
 
     seeds = options.seeds.split(",")
     with tempfile.TemporaryDirectory() as place, shared_gpu() if options.at_once else nullcontext() as shared:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import torch
 
 from retainer.methods import IGNORE, Clock, Tokens
-from retainer.outputs import Outputs
+from retainer.model.tagger_output import Outputs
 
 OLD, NEW, WIDTH, LAYERS, HEADS = 5, 4, 6, 3, 2
 CLOCK = Clock(torch.zeros(1).long(), 1, torch.zeros(1).long(), 1)

@@ -11,9 +11,9 @@ import uvicorn
 from playwright.sync_api import sync_playwright
 
 from retainer.serve.app import application, crowded
-from retainer.serve.counters import Counters
-from retainer.serve.places import named
-from retainer.serve.roster import Roster
+from retainer.serve.metrics import Counters
+from retainer.serve.model_paths import named
+from retainer.serve.registry import Roster
 from retainer.serve.server import address, bound, configured
 from retainer.serve.settings import LOCAL, Settings
 

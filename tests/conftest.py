@@ -19,7 +19,7 @@ from transformers import (
     RobertaForTokenClassification,
 )
 
-from retainer.corpora.generated import generate
+from retainer.data.generated import generate
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -167,7 +167,7 @@ def roberta(tmp_path_factory, bytelevel):
 @pytest.fixture(scope="session")
 def city():
     """Sentences in which only cities are annotated, though artists occur."""
-    from retainer.tasks import hide
+    from retainer.data.tasks import hide
 
     return hide(generate(60, seed=5, types=["artist", "city"]), ["city"])
 
@@ -175,7 +175,7 @@ def city():
 @pytest.fixture(scope="session")
 def artist():
     """Sentences in which only artists are annotated."""
-    from retainer.tasks import hide
+    from retainer.data.tasks import hide
 
     return hide(generate(60, seed=6, types=["artist", "city"]), ["artist"])
 
@@ -183,7 +183,7 @@ def artist():
 @pytest.fixture(scope="session")
 def quick():
     """A recipe that takes a second."""
-    from retainer.recipe import Recipe
+    from retainer.training.recipe import Recipe
 
     return Recipe(epochs=2, batch=16, base_lr=1e-3, lr=1e-3)
 
@@ -191,7 +191,7 @@ def quick():
 @pytest.fixture(scope="session")
 def first(encoder, artist, quick):
     """A version that knows artists."""
-    from retainer.learning import learn
+    from retainer.training.learn import learn
 
     return learn(artist, encoder, recipe=quick, seed=1, device="cpu")
 
@@ -199,9 +199,9 @@ def first(encoder, artist, quick):
 @pytest.fixture(scope="session")
 def pair(tmp_path_factory, encoder):
     """The folders of two versions that find something, the second made from the first; neither is calibrated."""
-    from retainer.learning import learn
-    from retainer.recipe import Recipe
-    from retainer.tasks import hide
+    from retainer.data.tasks import hide
+    from retainer.training.learn import learn
+    from retainer.training.recipe import Recipe
 
     place, recipe = tmp_path_factory.mktemp("pair"), Recipe(epochs=6, batch=8, base_lr=5e-3, lr=5e-3)
     data = generate(200, seed=5, types=["artist", "city"])

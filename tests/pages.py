@@ -17,7 +17,8 @@ from pathlib import Path
 
 import yaml
 
-from retainer import arguments, cli
+from retainer.cli import arguments
+from retainer.cli import main as cli
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -167,4 +168,4 @@ def require_known(mention):
 
 def _command(verb, rest):
     names = cli._words(verb, rest)
-    return names, getattr(import_module(f"retainer.commands.{verb}"), names[-1])
+    return names, getattr(import_module(f"retainer.cli.verbs.{verb}"), names[-1])

@@ -2,8 +2,8 @@
 
 import random
 
-from retainer.spans import Span
-from retainer.version import Version
+from retainer.data.spans import Span
+from retainer.versions.version import Version
 
 KNOWN = ("artist", "city", "movie")
 EVERY = (*KNOWN, "dish")

@@ -14,8 +14,8 @@ from contextlib import asynccontextmanager, contextmanager
 import httpx2
 
 from retainer.serve.app import application
-from retainer.serve.counters import Counters
-from retainer.serve.roster import Roster
+from retainer.serve.metrics import Counters
+from retainer.serve.registry import Roster
 from retainer.serve.settings import Settings
 
 HOST = "http://127.0.0.1"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from retainer.amounts import amount, entities, sentences
-from retainer.difference.drift import Drift
-from retainer.report.versions import _fates
+from retainer.comparison.agreement import Drift
+from retainer.plurals import amount, entities, sentences
+from retainer.report.compare.compare_rows import _fates
 
 
 @pytest.mark.parametrize("number, said", [(0, "0 sentences"), (1, "1 sentence"), (2, "2 sentences")])

@@ -3,55 +3,79 @@
 import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "retainer"
 
-ORDER = """
-about errors amounts files words spans generator corpora tasks checks outputs quirks methods rare recipe preset runtime
-sharing builtin pieces encode truth heads model onnx metrics predict calibration thresholds significance lineage chain
-card delta keep integrity rollback version retype difference balance progress lesson vocabulary attention precision
-descent capture checkpoint training review job replay learning preview guesses sequence cells unfinished bench report
-serve commands arguments cli
-""".split()
-"""A module imports only from modules named before it (a package counts as one)."""
+TOP = ("about", "errors", "plurals", "files", "runtime")
+"""The files directly in the package, which every room may use; each imports only from those before it."""
 
-TABLES = {"corpora/phrases.py"}
-"""Files that hold data, not code."""
-
-FILES = sorted(SOURCE.rglob("*.py"))
-
-
-def part(path):
-    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
-
-
-def imports(tree):
-    """Names of retainer's modules a file imports, wherever in the file, for types or for real."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "retainer":
-            inner = node.module.split(".")[1:]
-            yield from [inner[0]] if inner else [alias.name for alias in node.names]
-
+ROOMS = (
+    "data",
+    "metrics",
+    "model",
+    "methods",
+    "versions",
+    "comparison",
+    "training",
+    "bench",
+    "report",
+    "serve",
+    "cli",
+)
+"""A room imports only from rooms before it, and from itself."""
 
 DOORS = ("__init__", "__main__")
 """The package's own doors may lead anywhere."""
 
+TABLES = {"data/phrases.py"}
+"""Files that hold word lists, not code."""
 
-@pytest.mark.parametrize(
-    "path", [path for path in FILES if part(path) not in DOORS], ids=lambda path: str(path.relative_to(SOURCE))
-)
-def test_imports_point_one_way(path):
-    here = ORDER.index(part(path))
-    for name in imports(ast.parse(path.read_text())):
-        assert ORDER.index(name) <= here, f"{path.name} imports {name}, which comes after {part(path)}"
-        assert name != part(path) or path.parent != SOURCE
+FILES = sorted(SOURCE.rglob("*.py"))
+MODULES = {".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__"): path for path in FILES}
 
 
-def test_every_module_has_its_place():
-    assert {part(path) for path in FILES} - set(DOORS) == set(ORDER)
+def room(module):
+    return module.split(".")[0]
+
+
+def imports(path):
+    """Names of retainer's modules a file imports, wherever in the file, for types or for real."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "retainer":
+            inner = node.module.removeprefix("retainer").lstrip(".")
+            for alias in node.names:
+                whole = f"{inner}.{alias.name}".lstrip(".")
+                yield whole if whole in MODULES else inner
+        elif isinstance(node, ast.Import):
+            yield from (alias.name[9:] for alias in node.names if alias.name.startswith("retainer."))
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name not in DOORS])
+def test_imports_point_one_way(name):
+    order = (*TOP, *ROOMS)
+    for other in imports(MODULES[name]):
+        assert order.index(room(other)) <= order.index(room(name)), f"{name} imports {other}, which is further down"
+
+
+def test_no_module_imports_itself_by_a_detour():
+    graph = {name: set(imports(path)) - {name} for name, path in MODULES.items() if name not in DOORS}
+    TopologicalSorter(graph).prepare()  # raises with the cycle in its message
+
+
+def test_every_file_has_its_place():
+    assert {room(name) for name in MODULES} - set(DOORS) == {*TOP, *ROOMS}
+    assert {name for name in MODULES if "." not in name and MODULES[name].name != "__init__.py"} == {*TOP, "__main__"}
+    assert len(list(SOURCE.glob("*.py"))) <= 8
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in FILES} - {SOURCE}), ids=lambda folder: folder.name)
+def test_a_room_says_in_one_line_what_it_is_for(folder):
+    said = ast.get_docstring(ast.parse((folder / "__init__.py").read_text()))
+    assert said and "\n" not in said.strip() if folder.parent == SOURCE else said
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
@@ -71,8 +95,9 @@ def test_texture(path):
 
 def test_light_things_load_no_torch():
     code = (
-        "import sys, retainer.cli, retainer.methods, retainer.recipe, retainer.corpora.generated, retainer.report\n"
-        "import retainer.commands.learn, retainer.commands.demo, retainer.commands.predict\n"
+        "import sys, retainer.cli.main, retainer.methods, retainer.training.recipe, retainer.data.generated\n"
+        "import retainer.report.bench.advice, retainer.report.draw.charts\n"
+        "import retainer.cli.verbs.learn, retainer.cli.verbs.demo, retainer.cli.verbs.predict\n"
         "sys.exit(any(name in sys.modules for name in ('torch', 'transformers')))"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

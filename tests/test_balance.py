@@ -7,18 +7,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from retainer.balance import TELLING, balance, measure
-from retainer.cli import main
-from retainer.corpora import Corpus, write
-from retainer.corpora.generated import generate
-from retainer.difference.compare import compare
-from retainer.learning import learn
-from retainer.metrics import gold_spans
-from retainer.predict import Tagged
-from retainer.recipe import Recipe
-from retainer.sequence import run
-from retainer.spans import Sentence, Span
-from retainer.tasks import hide, plan
+from retainer.bench.task_sequence import run
+from retainer.cli.main import main
+from retainer.comparison.compare import compare
+from retainer.comparison.task_effect import TELLING, balance, measure
+from retainer.data.corpus import Corpus
+from retainer.data.generated import generate
+from retainer.data.io import write
+from retainer.data.spans import Sentence, Span
+from retainer.data.tasks import hide, plan
+from retainer.metrics.f1 import gold_spans
+from retainer.model.predict import Tagged
+from retainer.training.learn import learn
+from retainer.training.recipe import Recipe
 
 A, B, NEW = "artist", "movie", "city"
 
@@ -36,7 +37,7 @@ def scripted(monkeypatch):
         ones = np.ones(starts[-1], dtype=np.float32)
         return gold_spans(found, starts, types), Tagged(np.zeros(starts[-1], dtype=np.int64), ones, starts)
 
-    monkeypatch.setattr("retainer.balance.find", find)
+    monkeypatch.setattr("retainer.comparison.task_effect.find", find)
 
 
 def corpus(*gold):
@@ -130,12 +131,13 @@ class TestLearning:
         assert (ours["before"], ours["after"]) == (before, after)
 
     def test_each_version_looks_once(self, good, city, monkeypatch):
-        import retainer.balance
+        import retainer.comparison.task_effect
 
         asked = []
-        look = retainer.balance.find
+        look = retainer.comparison.task_effect.find
         monkeypatch.setattr(
-            "retainer.balance.find", lambda tagger, *more: asked.append(tagger.labels.types) or look(tagger, *more)
+            "retainer.comparison.task_effect.find",
+            lambda tagger, *more: asked.append(tagger.labels.types) or look(tagger, *more),
         )
         dev = generate(40, seed=9, types=["artist", "city"])
         version = learn(city, good, recipe=BRIEF, dev=dev, device="cpu")
@@ -148,7 +150,7 @@ class TestLearning:
         assert all(theirs[key].equal(value) for key, value in plain.tagger.state_dict().items())
 
     def test_a_sequence_of_tasks_does_not_pay_for_it(self, encoder, monkeypatch):
-        monkeypatch.setattr("retainer.learning.measure", lambda *_: pytest.fail("measured"))
+        monkeypatch.setattr("retainer.training.learn.measure", lambda *_: pytest.fail("measured"))
         parts = [generate(60, seed=at, types=["artist", "city"]) for at in range(3)]
         steps = list(run(plan(*parts, fg=1, pg=1), "rdp", encoder=str(encoder), recipe=BRIEF, device="cpu"))
         assert len(steps) == 2

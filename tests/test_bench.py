@@ -11,28 +11,29 @@ from pathlib import Path
 
 import pytest
 
-from retainer.bench import Bench, run_bench
-from retainer.cells import Cell, finished, save
-from retainer.cells import gold_spans as kept_gold
-from retainer.cli import main
-from retainer.commands.board import Board, board
-from retainer.corpora import read_parts, write
-from retainer.corpora.generated import generate
+from retainer.bench.cell import Cell, finished, save
+from retainer.bench.cell import gold_spans as kept_gold
+from retainer.bench.preset import Preset, Setting, preset, presets
+from retainer.bench.pseudo_label_quality import judge
+from retainer.bench.resume import Done, Unfinished
+from retainer.bench.run import Bench, run_bench
+from retainer.bench.task_sequence import run
+from retainer.cli.main import main
+from retainer.cli.progress_board import Board, board
+from retainer.data.generated import generate
+from retainer.data.io import write
+from retainer.data.spans import Span
+from retainer.data.splits import read_parts
+from retainer.data.tasks import hide, plan
 from retainer.errors import InputError
-from retainer.guesses import judge
 from retainer.methods import METHODS, RDP
 from retainer.methods import method as find_method
-from retainer.metrics import gold_spans, score
-from retainer.preset import Preset, Setting, preset, presets
-from retainer.recipe import RECIPES, Recipe
-from retainer.report.folder import read_folder
-from retainer.report.ranking import COLUMNS, rankings
-from retainer.report.rows import Row, told_apart
-from retainer.report.sheets import LEGEND, SHOWN, markdown, sheets, tables
-from retainer.sequence import run
-from retainer.spans import Span
-from retainer.tasks import hide, plan
-from retainer.unfinished import Done, Unfinished
+from retainer.metrics.f1 import gold_spans, score
+from retainer.report.bench.bench_tables import LEGEND, SHOWN, markdown, sheets, tables
+from retainer.report.bench.folder import read_folder
+from retainer.report.bench.ranking import COLUMNS, rankings
+from retainer.report.bench.rows import Row, told_apart
+from retainer.training.recipe import RECIPES, Recipe
 
 TYPES = ("artist", "city", "movie")
 
@@ -240,7 +241,7 @@ class TestCells:
         assert "Where methods differ" in page and "do not fit" not in page and "no gold spans" not in page
 
     def test_a_killed_write_leaves_no_cell(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("retainer.cells.write_text", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        monkeypatch.setattr("retainer.bench.cell.write_text", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             save(tmp_path / "seed-1.json", {}, [])
         assert finished(tmp_path / "seed-1.json", "k") is None
@@ -601,7 +602,7 @@ class TestTheVerb:
 
     def test_from_call_to_table(self, data, encoder, tmp_path, capsys, monkeypatch):
         small = replace(preset("conll2003"), types=TYPES, settings={"FG-2-PG-1": Setting("FG-2-PG-1", 2, 1, 1)})
-        monkeypatch.setattr("retainer.commands.bench.find_preset", lambda name: small)
+        monkeypatch.setattr("retainer.cli.verbs.bench.find_preset", lambda name: small)
         call = [
             "bench",
             "conll2003",

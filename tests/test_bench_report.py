@@ -16,22 +16,23 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from retainer.cells import found_spans, gold_spans, pack, save, save_gold
-from retainer.cli import main
-from retainer.corpora import Corpus, write
-from retainer.corpora.generated import generate
-from retainer.report.benchpage import finding, statistics_of
-from retainer.report.cases import study
-from retainer.report.compare import FEW, NO_GOLD, NO_SPANS, OTHER, Judge, family
-from retainer.report.folder import read_data, read_folder, types_of
-from retainer.report.means import lines, lowest, mean_run
-from retainer.report.numbers import probability, signed, spread
-from retainer.report.papers import latex, markdown, table, tex
-from retainer.report.published import Published
-from retainer.report.rows import Row
-from retainer.report.standing import Standing, mean_gain, standings, untested
-from retainer.significance import bootstrap, counts, f1, holm, paired_t
-from retainer.spans import Sentence, Span
+from retainer.bench.cell import found_spans, gold_spans, pack, save, save_gold
+from retainer.cli.main import main
+from retainer.data.corpus import Corpus
+from retainer.data.generated import generate
+from retainer.data.io import write
+from retainer.data.spans import Sentence, Span
+from retainer.metrics.significance import bootstrap, counts, f1, holm, paired_t
+from retainer.report.bench.cases import study
+from retainer.report.bench.folder import read_data, read_folder, types_of
+from retainer.report.bench.means import lines, lowest, mean_run
+from retainer.report.bench.method_comparison import Standing, mean_gain, standings, untested
+from retainer.report.bench.method_tests import FEW, NO_GOLD, NO_SPANS, OTHER, Judge, family
+from retainer.report.bench.numbers import probability, signed, spread
+from retainer.report.bench.page import finding, statistics_of
+from retainer.report.bench.paper_tables import latex, markdown, table, tex
+from retainer.report.bench.published import Published
+from retainer.report.bench.rows import Row
 
 RESULTS = Path(__file__).parents[1] / "results" / "bench" / "conll2003"
 TYPES = ("artist", "city", "movie")
@@ -338,7 +339,7 @@ class TestPage:
         shutil.rmtree(tmp_path / "p" / "FG-1-PG-1" / "m")
         save_gold(tmp_path / "p", sentences)
         found, all_ = ranked(tmp_path)
-        from retainer.report.benchpage import bench_page
+        from retainer.report.bench.page import bench_page
 
         corpus = Corpus(tuple(sentences))
         shown = study(found, all_, corpus)
@@ -378,7 +379,7 @@ class TestPage:
 
     def test_loads_no_torch(self, made):
         code = (
-            f"import sys; from retainer.cli import main; assert main(['report', {str(made)!r}]) == 0\n"
+            f"import sys; from retainer.cli.main import main; assert main(['report', {str(made)!r}]) == 0\n"
             "sys.exit(any(name in sys.modules for name in ('torch', 'transformers')))"
         )
         assert subprocess.run([sys.executable, "-c", code]).returncode == 0
@@ -605,7 +606,7 @@ class TestPapers:
 
 
 def test_the_commands_would_measure_these_cells():
-    from retainer.commands.report import _commands
+    from retainer.cli.verbs.report import _commands
 
     cells = [
         {"method": method, "variant": variant, "seed": seed, "setting": "FG-1-PG-1"}

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from retainer.cli import main
-from retainer.corpora import Corpus, read, read_parts, write
-from retainer.corpora.brat import read_pair, sniff_brat, write_brat
-from retainer.corpora.generated import generate
+from retainer.cli.main import main
+from retainer.data.corpus import Corpus
+from retainer.data.formats.brat import read_pair, sniff_brat, write_brat
+from retainer.data.generated import generate
+from retainer.data.io import read, write
+from retainer.data.spans import Sentence, Span
+from retainer.data.splits import read_parts
 from retainer.errors import InputError
-from retainer.spans import Sentence, Span
 
 PARIS = Sentence(("In", "Paris", "."), (Span(1, 2, "LOC"),))
 CODER = "\U0001f469\u200d\U0001f4bb"

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from retainer.calibration import LEAST, STRENGTH, Curve, apply, bins, curves_of, error, fit, hits, reliability
-from retainer.cli import main
-from retainer.corpora import write
-from retainer.corpora.generated import generate
-from retainer.learning import learn
-from retainer.metrics import Spans
-from retainer.recipe import Recipe
-from retainer.retype import rename
-from retainer.version import load
+from retainer.cli.main import main
+from retainer.data.generated import generate
+from retainer.data.io import write
+from retainer.metrics.calibration import LEAST, STRENGTH, Curve, apply, bins, curves_of, error, fit, hits, reliability
+from retainer.metrics.f1 import Spans
+from retainer.training.learn import learn
+from retainer.training.recipe import Recipe
+from retainer.versions.retype import rename
+from retainer.versions.version import load
 
 
 def logistic(z):

@@ -8,13 +8,13 @@ import yaml
 from huggingface_hub import ModelCard
 from markdown_it import MarkdownIt
 
-from retainer import retype
-from retainer.card import card, flat
-from retainer.corpora.generated import generate
-from retainer.learning import learn
-from retainer.lineage import Lineage
-from retainer.spans import Span
-from retainer.version import load
+from retainer.data.generated import generate
+from retainer.data.spans import Span
+from retainer.training.learn import learn
+from retainer.versions import retype
+from retainer.versions.card import card, flat
+from retainer.versions.lineage import Lineage
+from retainer.versions.version import load
 
 NASTY = (
     "a|b",

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retainer.difference.changes import KINDS, Case, Cases, Change, changes
-from retainer.difference.drift import DRAWS, Drift, Tally
-from retainer.spans import Span
+from retainer.comparison.agreement import DRAWS, Drift, Tally
+from retainer.comparison.changes import KINDS, Case, Cases, Change, changes
+from retainer.data.spans import Span
 
 TYPES = ("artist", "city", "movie")
 
@@ -134,7 +134,7 @@ class TestCases:
 
     @pytest.mark.parametrize("limit", [0, 1000, 2**20])
     def test_come_back_as_they_were(self, monkeypatch, limit):
-        monkeypatch.setattr("retainer.difference.changes.IN_MEMORY", limit)
+        monkeypatch.setattr("retainer.comparison.changes.IN_MEMORY", limit)
         kept = Cases()
         for case in self.cases(200):
             kept.add(case)

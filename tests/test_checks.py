@@ -2,11 +2,11 @@
 
 import pytest
 
-from retainer.checks import WEIGHTS, clashes, findings, splitting
-from retainer.checks.beside import script
-from retainer.corpora import Corpus
-from retainer.corpora.conll import read_conll
-from retainer.spans import Sentence, Span
+from retainer.data.checks import WEIGHTS, clashes, findings, splitting
+from retainer.data.checks.against_model import script
+from retainer.data.corpus import Corpus
+from retainer.data.formats.conll import read_conll
+from retainer.data.spans import Sentence, Span
 
 
 def corpus(*rows):

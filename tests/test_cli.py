@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from retainer.cli import VERBS, main
-from retainer.corpora import read, write
+from retainer.cli.main import VERBS, main
+from retainer.data.io import read, write
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ class TestBasics:
         )
 
     def test_our_own_fault_is_status_3(self, run, monkeypatch):
-        monkeypatch.setattr("retainer.commands.evaluate.read", lambda path: 1 / 0)
+        monkeypatch.setattr("retainer.cli.verbs.evaluate.read", lambda path: 1 / 0)
         status, out, err = run("evaluate", "m", "d")
         assert status == 3 and out == "" and "ZeroDivisionError" in err and "Traceback" not in err
 
@@ -155,7 +155,7 @@ class TestLearn:
         refused(*learn, "--config", "broken.yaml", says="of a version (line 3 is no YAML)")
 
     def test_types_are_picked(self, run, v1, here):
-        from retainer.corpora.generated import generate
+        from retainer.data.generated import generate
 
         write(generate(60, seed=4, types=["city", "movie", "dish"]), "more.conll", "conll")
         status, out, _ = run(
@@ -281,7 +281,7 @@ class TestEvaluate:
         assert set(document["per_type"]["artist"]) == {"precision", "recall", "f1", "support"}
 
     def test_unknown_types(self, run, refused, v1, here):
-        from retainer.corpora.generated import generate
+        from retainer.data.generated import generate
 
         write(generate(40, seed=4, types=["artist", "city"]), "both.conll", "conll")
         _, out, err = run("evaluate", "v1", "both.conll", "--json")
@@ -291,9 +291,9 @@ class TestEvaluate:
         refused("evaluate", "v1", "city.jsonl", says=["city.jsonl", "no entity of a type this model knows"])
 
     def test_types_the_data_have_nowhere_are_named_and_not_scored(self, run, pair, here):
-        from retainer.corpora.generated import generate
-        from retainer.tasks import hide
-        from retainer.version import load
+        from retainer.data.generated import generate
+        from retainer.data.tasks import hide
+        from retainer.versions.version import load
 
         both = generate(60, seed=5, types=["artist", "city"])
         write(hide(both, ["artist"]), "bare.conll", "conll")
@@ -308,8 +308,8 @@ class TestEvaluate:
         assert document["new_macro"] is None
 
     def test_keep_and_gain(self, run, first, city, quick, here):
-        from retainer.corpora.generated import generate
-        from retainer.learning import learn
+        from retainer.data.generated import generate
+        from retainer.training.learn import learn
 
         learn(city, first, recipe=quick, device="cpu", out="v2")
         write(generate(40, seed=4, types=["artist", "city"]), "both.conll", "conll")
@@ -347,8 +347,8 @@ class TestCheck:
         refused("check", "marks.conll", "--show", -1, says="--show -1: expected 0 or more")
 
     def test_with_a_model(self, run, checkpoint, artist, here):
-        from retainer.spans import Span
-        from retainer.version import load
+        from retainer.data.spans import Span
+        from retainer.versions.version import load
 
         folder = checkpoint("O", "B-per", "I-per")
         guesses = load(folder, device="cpu").tag(artist.sentences)
@@ -386,7 +386,7 @@ class TestConvert:
 class TestSplit:
     @pytest.fixture
     def data(self, here):
-        from retainer.corpora.generated import generate
+        from retainer.data.generated import generate
 
         (here / "data").mkdir()
         for at, (name, size) in enumerate([("train", 90), ("valid", 20), ("test", 30)]):
@@ -420,7 +420,7 @@ class TestSplit:
 class TestTypes:
     @pytest.fixture
     def v2(self, first, city, quick, here):
-        from retainer.learning import learn
+        from retainer.training.learn import learn
 
         learn(city, first, recipe=quick, device="cpu", out="v2")
 

@@ -8,16 +8,17 @@ import pytest
 from scripted import EVERY, KNOWN, Scripted, noisy
 
 import retainer
-from retainer.corpora import Corpus, read, write
-from retainer.corpora.generated import generate
-from retainer.difference.changes import changes
-from retainer.difference.compare import CHUNK, compare
-from retainer.difference.gates import Gates
+from retainer.comparison.changes import changes
+from retainer.comparison.compare import CHUNK, compare
+from retainer.comparison.gates import Gates
+from retainer.data.corpus import Corpus
+from retainer.data.generated import generate
+from retainer.data.io import read, write
+from retainer.data.spans import Sentence, Span
 from retainer.errors import InputError
-from retainer.learning import learn
-from retainer.recipe import Recipe
-from retainer.spans import Sentence, Span
-from retainer.version import load
+from retainer.training.learn import learn
+from retainer.training.recipe import Recipe
+from retainer.versions.version import load
 
 LONGER = Recipe(epochs=12, base_lr=1e-3, lr=1e-3)
 

@@ -9,13 +9,13 @@ import pytest
 from scripted import EVERY, KNOWN, Scripted, noisy
 from test_report import Reader, headline, words
 
-from retainer.corpora import Corpus
-from retainer.corpora.generated import generate
-from retainer.difference.compare import compare
-from retainer.difference.gates import Gates
-from retainer.report import versionpage
-from retainer.report.versionpage import version_page
-from retainer.spans import Sentence, Span
+from retainer.comparison.compare import compare
+from retainer.comparison.gates import Gates
+from retainer.data.corpus import Corpus
+from retainer.data.generated import generate
+from retainer.data.spans import Sentence, Span
+from retainer.report.compare import compare_page as versionpage
+from retainer.report.compare.compare_page import version_page
 
 EVIL = ["<script>alert(1)</script>", "\"'></article>&amp;", "{{ 7 * 7 }}{% x %}", "]]><!--"]
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from retainer.cli import main
-from retainer.corpora import write
-from retainer.corpora.generated import generate
-from retainer.difference.compare import compare
-from retainer.learning import learn
-from retainer.recipe import Recipe
-from retainer.spans import Sentence
-from retainer.tasks import hide
+from retainer.cli.main import main
+from retainer.comparison.compare import compare
+from retainer.data.generated import generate
+from retainer.data.io import write
+from retainer.data.spans import Sentence
+from retainer.data.tasks import hide
+from retainer.training.learn import learn
+from retainer.training.recipe import Recipe
 
 ROOT = Path(__file__).parents[1]
 LONGER = Recipe(epochs=12, base_lr=1e-3, lr=1e-3)
@@ -133,7 +133,7 @@ class TestSpoken:
 
     def test_loads_no_torch_to_refuse(self, here):
         code = (
-            "import sys; from retainer.cli import main\n"
+            "import sys; from retainer.cli.main import main\n"
             "assert main(['compare', 'models/v1', 'models/v2', 'texts.txt', '--max-drop', '1']) == 2\n"
             "sys.exit('torch' in sys.modules)"
         )

@@ -6,19 +6,19 @@ import gc
 import pytest
 import torch
 
-from retainer.attention import showing
-from retainer.corpora import Corpus
-from retainer.descent import Descent
-from retainer.learning import learn
-from retainer.lesson import prepare
+from retainer.data.corpus import Corpus
+from retainer.data.spans import Sentence, Span
 from retainer.methods import METHODS
-from retainer.predict import observe
-from retainer.quirks import NONE
-from retainer.recipe import Recipe
+from retainer.model.predict import observe
+from retainer.model.quirks import NONE
 from retainer.runtime import repeatable
-from retainer.spans import Sentence, Span
-from retainer.truth import Truth
-from retainer.version import load
+from retainer.training.learn import learn
+from retainer.training.prepare import prepare
+from retainer.training.recipe import Recipe
+from retainer.training.speed.attention_maps import showing
+from retainer.training.step import Descent
+from retainer.training.teacher_targets import Truth
+from retainer.versions.version import load
 
 NAMES = [name for name, one in METHODS.items() if not one.joint and one.quirks == NONE]
 ONCE = Recipe(epochs=1, batch=8, lr=1e-3, holdout=0)
@@ -119,9 +119,9 @@ class TestEveryMethod:
     @pytest.mark.parametrize("half", [False, True])
     def test_nothing_is_read_that_was_not_written(self, name, half, first, city, monkeypatch):
         """On a GPU fresh memory holds what others left there; here it is filled with what cannot go unnoticed."""
-        monkeypatch.setattr("retainer.descent.has_bfloat16", lambda device: half)
+        monkeypatch.setattr("retainer.training.step.has_bfloat16", lambda device: half)
         plain = learn(city, first, method=name, dev=city, recipe=ONCE, seed=3, device="cpu")
-        monkeypatch.setattr("retainer.learning.repeatable", filling)
+        monkeypatch.setattr("retainer.training.learn.repeatable", filling)
         filled = learn(city, first, method=name, dev=city, recipe=ONCE, seed=3, device="cpu")
         for one, other in zip(*(version.tagger.parameters() for version in (plain, filled)), strict=True):
             assert torch.equal(one, other)

@@ -8,16 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retainer.corpora import FORMATS, Corpus, fingerprint, read, write
-from retainer.corpora.conll import read_conll, write_conll
-from retainer.corpora.doccano import read_doccano, write_doccano
-from retainer.corpora.jsonl import read_jsonl
-from retainer.corpora.prodigy import read_prodigy, write_prodigy
-from retainer.corpora.records import sniff_json
-from retainer.corpora.tokens import read_tokens, write_tokens
+from retainer.data.corpus import Corpus, fingerprint
+from retainer.data.formats.conll import read_conll, write_conll
+from retainer.data.formats.doccano import read_doccano, write_doccano
+from retainer.data.formats.jsonl import read_jsonl
+from retainer.data.formats.prodigy import read_prodigy, write_prodigy
+from retainer.data.formats.records import sniff_json
+from retainer.data.formats.table import FORMATS
+from retainer.data.formats.tokens import read_tokens, write_tokens
+from retainer.data.io import read, write
+from retainer.data.spans import Sentence, Span
+from retainer.data.words import word_offsets
 from retainer.errors import InputError
-from retainer.spans import Sentence, Span
-from retainer.words import word_offsets
 
 PARIS = Sentence(("In", "Paris", "."), (Span(1, 2, "LOC"),))
 MARKED = Sentence.from_text("In Paris.", [Span(3, 8, "LOC")])

@@ -6,7 +6,7 @@ import pytest
 import yaml
 from pages import PAGES, ROOT, read_page, require_known, require_valid
 
-from retainer.cli import VERBS
+from retainer.cli.main import VERBS
 
 READ = [read_page(path) for path in PAGES]
 EACH = pytest.mark.parametrize("page", READ, ids=lambda page: page.name)

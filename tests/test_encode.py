@@ -5,9 +5,9 @@ from conftest import pieces
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retainer.corpora.generated import generate
-from retainer.encode import BUCKETS, Encoder, bucket, windows
-from retainer.spans import Sentence
+from retainer.data.generated import generate
+from retainer.data.spans import Sentence
+from retainer.model.tokenization import BUCKETS, Encoder, bucket, windows
 
 
 @pytest.fixture(params=["wordpiece", "bytelevel"])

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from test_report import Reader, headline, words
 
-from retainer.calibration import fit, reliability
-from retainer.cli import main
-from retainer.corpora import write
-from retainer.corpora.generated import generate
-from retainer.learning import learn
-from retainer.metrics import Score, Scores
-from retainer.recipe import Recipe
-from retainer.report import reliability as drawing
-from retainer.report.evaluation import evaluation_page
-from retainer.report.trust import Assessed, mean, remarks
+from retainer.cli.main import main
+from retainer.data.generated import generate
+from retainer.data.io import write
+from retainer.metrics.calibration import fit, reliability
+from retainer.metrics.f1 import Score, Scores
+from retainer.report.evaluation import reliability_plots as drawing
+from retainer.report.evaluation.page import evaluation_page
+from retainer.report.evaluation.reliability_numbers import Assessed, mean, remarks
+from retainer.training.learn import learn
+from retainer.training.recipe import Recipe
 
 EVIL = ["<script>alert(1)</script>", "\"'></figure>&amp;", "{{ 7 * 7 }}{% x %}"]
 

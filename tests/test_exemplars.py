@@ -6,20 +6,21 @@ from dataclasses import replace
 import pytest
 import torch
 
-from retainer.cli import main
-from retainer.corpora import fingerprint, write
-from retainer.corpora.generated import generate
-from retainer.descent import Descent
+from retainer.cli.main import main
+from retainer.data.corpus import fingerprint
+from retainer.data.generated import generate
+from retainer.data.io import write
+from retainer.data.tasks import hide
 from retainer.errors import InputError
-from retainer.job import job_of
-from retainer.learning import learn
-from retainer.lesson import gold_labels, prepare
 from retainer.methods import METHODS
-from retainer.preview import preview
-from retainer.quirks import NONE
-from retainer.recipe import Recipe
-from retainer.tasks import hide
-from retainer.truth import Truth, asked_of_old
+from retainer.model.quirks import NONE
+from retainer.training.learn import learn
+from retainer.training.prepare import gold_labels, prepare
+from retainer.training.preview import preview
+from retainer.training.recipe import Recipe
+from retainer.training.request import job_of
+from retainer.training.step import Descent
+from retainer.training.teacher_targets import Truth, asked_of_old
 
 NAMES = [name for name, one in METHODS.items() if not one.joint and one.quirks == NONE]
 BRIEF = Recipe(epochs=2, batch=16, lr=1e-3)

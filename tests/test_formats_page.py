@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from retainer.corpora import FORMATS, read, write
-from retainer.spans import Sentence, Span
+from retainer.data.formats.table import FORMATS
+from retainer.data.io import read, write
+from retainer.data.spans import Sentence, Span
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "formats.md").read_text("utf-8")

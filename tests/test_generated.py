@@ -7,12 +7,13 @@ from itertools import combinations, permutations
 
 import pytest
 
-from retainer.cli import main
-from retainer.commands.demo import corpus_plan
-from retainer.corpora import phrases, read_parts
-from retainer.corpora.generated import _NAMES, _TEMPLATES, TYPES, generate
+from retainer.cli.main import main
+from retainer.cli.verbs.demo import corpus_plan
+from retainer.data import phrases
+from retainer.data.generated import _NAMES, _TEMPLATES, TYPES, generate
+from retainer.data.splits import read_parts
+from retainer.data.words import word_offsets
 from retainer.errors import InputError
-from retainer.words import word_offsets
 
 PINNED = [
     "Ask Phoenix for a good hotel in denver .",
@@ -82,7 +83,7 @@ def test_other_seeds_give_other_text(seeds):
 @pytest.mark.parametrize("hash_seed", ["0", "1"])
 def test_same_text_in_every_process(hash_seed):
     code = (
-        "from retainer.corpora.generated import generate\n"
+        "from retainer.data.generated import generate\n"
         "print([(s.words, s.spans) for s in generate(40, seed=2, types={'song', 'city', 'time', 'room'})])"
     )
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}

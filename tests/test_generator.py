@@ -8,9 +8,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retainer.corpora.generated import generate
+from retainer.data.generated import generate
+from retainer.data.spans import Sentence, Span, split_tag
 from retainer.errors import InputError
-from retainer.generator import (
+from retainer.model.sentence_generator import (
     BEGIN,
     END,
     FACTS,
@@ -24,7 +25,6 @@ from retainer.generator import (
     load_generator,
     train,
 )
-from retainer.spans import Sentence, Span, split_tag
 
 TYPES = ("artist", "city")
 WORDS = ("play", "B-artist", "<end>", "<unknown>", "Paris")

@@ -2,8 +2,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from retainer.heads import Head, Rows
-from retainer.spans import Labels
+from retainer.data.spans import Labels
+from retainer.model.heads import Head, Rows
 
 WIDTH = 16
 

@@ -4,13 +4,18 @@ import json
 
 import pytest
 
-from retainer.cli import main
-from retainer.corpora import read, write
-from retainer.corpora.generated import generate
-from retainer.corpora.labelstudio import read_labelstudio, sniff_labelstudio, suggest_labelstudio, write_labelstudio
-from retainer.corpora.suggested import Suggested
+from retainer.cli.main import main
+from retainer.data.formats.labelstudio import (
+    read_labelstudio,
+    sniff_labelstudio,
+    suggest_labelstudio,
+    write_labelstudio,
+)
+from retainer.data.generated import generate
+from retainer.data.io import read, write
+from retainer.data.spans import Sentence, Span
+from retainer.data.suggested import Suggested
 from retainer.errors import InputError
-from retainer.spans import Sentence, Span
 
 MARKED = Sentence.from_text("In Paris.", [Span(3, 8, "LOC")])
 BARE = Sentence.from_text("In Paris.")

@@ -8,22 +8,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retainer.bench import Bench
-from retainer.cells import Cell
-from retainer.cli import main
-from retainer.corpora import read, read_parts, write
-from retainer.corpora.conll2012 import read_conll2012, sniff_conll2012, write_conll2012
-from retainer.corpora.documents import set_aside
-from retainer.corpora.enamex import read_enamex, sniff_enamex, write_enamex
-from retainer.corpora.generated import generate
-from retainer.corpora.i2b2 import read_i2b2, sniff_i2b2, write_i2b2
-from retainer.corpora.treebank import plain
+from retainer.bench.cell import Cell
+from retainer.bench.preset import preset
+from retainer.bench.run import Bench
+from retainer.cli.main import main
+from retainer.data.documents import set_aside
+from retainer.data.formats.conll2012 import read_conll2012, sniff_conll2012, write_conll2012
+from retainer.data.formats.enamex import read_enamex, sniff_enamex, write_enamex
+from retainer.data.formats.i2b2 import read_i2b2, sniff_i2b2, write_i2b2
+from retainer.data.formats.ptb_escapes import plain
+from retainer.data.generated import generate
+from retainer.data.io import read, write
+from retainer.data.spans import Sentence, Span
+from retainer.data.splits import read_parts
+from retainer.data.words import word_offsets
 from retainer.errors import InputError
 from retainer.methods import METHODS
-from retainer.preset import preset
-from retainer.recipe import Recipe
-from retainer.spans import Sentence, Span
-from retainer.words import word_offsets
+from retainer.training.recipe import Recipe
 
 PARIS = Sentence(("In", "Paris", "."), (Span(1, 2, "LOC"),))
 

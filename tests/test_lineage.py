@@ -11,17 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
-from retainer import retype
-from retainer.builtin import sha256
-from retainer.chain import origins
-from retainer.cli import main
-from retainer.corpora.generated import generate
-from retainer.delta import apply_delta, write_delta
+from retainer.cli.main import main
+from retainer.data.generated import generate
 from retainer.errors import InputError
 from retainer.files import in_words
-from retainer.learning import learn
-from retainer.lineage import Lineage, hash_of
-from retainer.version import load
+from retainer.model.builtin import sha256
+from retainer.training.learn import learn
+from retainer.versions import retype
+from retainer.versions.delta import apply_delta, write_delta
+from retainer.versions.history import origins
+from retainer.versions.lineage import Lineage, hash_of
+from retainer.versions.version import load
 
 
 @pytest.fixture(scope="module")
@@ -427,7 +427,7 @@ class TestKeepParent:
         refused("rollback", "w4", "--out", "back", says="model.safetensors of the parent inside w4 cannot be written")
 
     def test_by_command(self, models, run, city, refused):
-        from retainer.corpora import write
+        from retainer.data.io import write
 
         write(generate(60, seed=8, types=["dish"]), "dish.conll", "conll")
         call = ("learn", "dish.conll", "--from", "v1", "--out", "w2", "--epochs", 1, "--device", "cpu")

@@ -6,19 +6,19 @@ import pytest
 import torch
 from transformers import AutoTokenizer, DebertaV2Config, DebertaV2Model
 
-from retainer.attention import showing
-from retainer.corpora.generated import generate
-from retainer.descent import Descent, _moved
-from retainer.encode import Encoder
+from retainer.data.generated import generate
+from retainer.data.spans import Sentence
+from retainer.data.tasks import hide
 from retainer.errors import InputError
-from retainer.learning import learn
-from retainer.lesson import prepare
 from retainer.methods import METHODS, TBCL
-from retainer.outputs import Outputs
-from retainer.predict import observe
-from retainer.recipe import Recipe
-from retainer.spans import Sentence
-from retainer.tasks import hide
+from retainer.model.predict import observe
+from retainer.model.tagger_output import Outputs
+from retainer.model.tokenization import Encoder
+from retainer.training.learn import learn
+from retainer.training.prepare import prepare
+from retainer.training.recipe import Recipe
+from retainer.training.speed.attention_maps import showing
+from retainer.training.step import Descent, _moved
 
 
 @pytest.fixture(scope="module")

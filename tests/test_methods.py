@@ -22,9 +22,9 @@ from batches import (
 from retainer.errors import InputError
 from retainer.methods import IGNORE, METHODS, RDP, Tokens, method
 from retainer.methods.rdp import prototype_weights, prototypes, pseudo_labels
-from retainer.outputs import Outputs
-from retainer.quirks import NONE
-from retainer.recipe import RECIPE_FIELDS
+from retainer.model.quirks import NONE
+from retainer.model.tagger_output import Outputs
+from retainer.training.recipe import RECIPE_FIELDS
 
 NOT_JOINT = [name for name, one in METHODS.items() if not one.joint and one.quirks == NONE]
 """What anybody may learn with; what released code computes has tests of its own."""

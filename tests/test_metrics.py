@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from seqeval.metrics import classification_report
 
-from retainer.metrics import (
+from retainer.data.spans import Labels, Sentence, spans_of
+from retainer.metrics.f1 import (
     Score,
     backward_transfer,
     forgetting,
@@ -13,7 +14,6 @@ from retainer.metrics import (
     score,
     spans_by_sentence,
 )
-from retainer.spans import Labels, Sentence, spans_of
 
 TYPES = ("a-b", "c", "d")
 

@@ -5,10 +5,10 @@ import pytest
 import torch
 from transformers import AutoModelForTokenClassification, AutoTokenizer
 
-from retainer import builtin
 from retainer.errors import InputError
-from retainer.model import load_tagger
-from retainer.version import load
+from retainer.model import builtin
+from retainer.model.tagger import load_tagger
+from retainer.versions.version import load
 
 BIO = ("O", "B-per", "I-per", "B-loc", "I-loc")
 
@@ -54,7 +54,7 @@ def test_labels_of_any_scheme_become_types(checkpoint, labels, types):
     inputs = AutoTokenizer.from_pretrained(folder)("play boston by boston", return_tensors="pt")
     with torch.no_grad():
         theirs = network(**inputs).logits[0]
-    from retainer.encode import Batch
+    from retainer.model.tokenization import Batch
 
     ids = inputs["input_ids"]
     with torch.no_grad():
@@ -87,7 +87,7 @@ class TestRefused:
     def test_a_truncated_cosine_head(self, encoder, artist, quick, tmp_path):
         from dataclasses import replace
 
-        from retainer.learning import learn
+        from retainer.training.learn import learn
 
         learn(artist, encoder, recipe=replace(quick, head="cosine", epochs=1), device="cpu", out=tmp_path / "v")
         file = tmp_path / "v" / "cosine_head.safetensors"
@@ -132,7 +132,7 @@ class TestRefused:
 
     def test_a_mistyped_folder_is_told_from_a_hub_name(self, tmp_path, monkeypatch):
         """Where there is no network, asking the hub takes long; what can only be a folder is not asked for."""
-        monkeypatch.setattr("retainer.model.AutoConfig.from_pretrained", lambda *_: pytest.fail("asked the hub"))
+        monkeypatch.setattr("retainer.model.tagger.AutoConfig.from_pretrained", lambda *_: pytest.fail("asked the hub"))
         monkeypatch.chdir(tmp_path)
         (tmp_path / "models" / "version-1").mkdir(parents=True)
         for spec in (tmp_path / "nowhere", "./nowhere", "models/nowhere", "some/where/else"):

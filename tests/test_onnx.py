@@ -8,15 +8,15 @@ import pytest
 import torch
 from foreign import checkpoint, texts
 
-from retainer.cli import main
-from retainer.corpora.generated import generate
-from retainer.difference.compare import compare
+from retainer.cli.main import main
+from retainer.comparison.compare import compare
+from retainer.data.generated import generate
+from retainer.data.tasks import hide
 from retainer.errors import InputError
-from retainer.learning import learn
-from retainer.onnx import _need
-from retainer.recipe import Recipe
-from retainer.tasks import hide
-from retainer.version import Version, load
+from retainer.model.onnx import _need
+from retainer.training.learn import learn
+from retainer.training.recipe import Recipe
+from retainer.versions.version import Version, load
 
 pytest.importorskip("onnxruntime")
 
@@ -108,8 +108,8 @@ def test_it_runs_without_torch_or_retainer(exported, taught, tmp_path):
     assert [line.split()[0] for line in done.stdout.splitlines()] == words
     labels = [line.split()[1] for line in done.stdout.splitlines()]
     assert set(labels) > {"O"}, "a script that finds nothing shows nothing"
-    from retainer.predict import tag
-    from retainer.spans import Sentence
+    from retainer.data.spans import Sentence
+    from retainer.model.predict import tag
 
     ids = tag(taught.tagger, taught.tagger.encoder([Sentence(tuple(words), ())])).ids
     assert labels == [taught.tagger.labels.names[i] for i in ids]

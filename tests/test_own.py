@@ -2,15 +2,16 @@
 
 import pytest
 
-from retainer.cli import main
-from retainer.corpora import read_parts, write
-from retainer.corpora.generated import generate
+from retainer.bench.preset import QUICK, own, preset, quick
+from retainer.cli.main import main
+from retainer.data.generated import generate
+from retainer.data.io import write
+from retainer.data.splits import read_parts
 from retainer.errors import InputError
-from retainer.preset import QUICK, own, preset, quick
-from retainer.report.advice import advice
-from retainer.report.published import Published
-from retainer.report.ranking import Ranking
-from retainer.report.rows import Row
+from retainer.report.bench.advice import advice
+from retainer.report.bench.published import Published
+from retainer.report.bench.ranking import Ranking
+from retainer.report.bench.rows import Row
 
 
 class TestParts:

@@ -11,12 +11,12 @@ from browsing import browser, contrasts, served, tab
 from playwright.sync_api import expect
 
 import retainer
-from retainer.corpora.generated import generate
-from retainer.learning import learn
-from retainer.recipe import Recipe
-from retainer.retype import rename
-from retainer.tasks import hide
-from retainer.words import word_offsets
+from retainer.data.generated import generate
+from retainer.data.tasks import hide
+from retainer.data.words import word_offsets
+from retainer.training.learn import learn
+from retainer.training.recipe import Recipe
+from retainer.versions.retype import rename
 
 EVIL = '<img src="x" onerror="window.hurt=1">\u202egnp'
 """A type whose name is markup, and turns around what follows it."""

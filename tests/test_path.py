@@ -12,7 +12,7 @@ import pytest
 from foreign import checkpoint, texts
 from transformers import AutoModel, AutoTokenizer
 
-from retainer.cli import main
+from retainer.cli.main import main
 
 WAYS = [
     ("wordpiece", "IO", "shuffled", "uncased"),

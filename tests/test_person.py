@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from retainer.corpora import write
-from retainer.corpora.generated import generate
+from retainer.data.generated import generate
+from retainer.data.io import write
+from retainer.data.spans import Span
 from retainer.errors import InputError
-from retainer.spans import Span
 
 TYPES = ["artist", "city", "dish"]
 

@@ -5,9 +5,9 @@ from foreign import texts, tokenizer
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast, RobertaTokenizerFast
 
-from retainer.encode import Encoder
-from retainer.pieces import Cutter
-from retainer.spans import Sentence
+from retainer.data.spans import Sentence
+from retainer.model.subwords import Cutter
+from retainer.model.tokenization import Encoder
 
 TEXTS = [text for text, _ in texts(40, 5)]
 ODD = ["(Boston) ,Paris", " Play Queen", "Queen/Prince", "?", "New York,New York"]

@@ -6,9 +6,10 @@ import threading
 
 import pytest
 
-from retainer.corpora import Corpus, write
-from retainer.corpora.generated import generate
-from retainer.corpora.plain import Texts, texts_or_corpus
+from retainer.data.corpus import Corpus
+from retainer.data.generated import generate
+from retainer.data.io import write
+from retainer.data.plain import Texts, texts_or_corpus
 from retainer.errors import InputError
 
 

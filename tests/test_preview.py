@@ -5,15 +5,15 @@ import json
 import pytest
 import torch
 
-from retainer.cli import main
-from retainer.corpora import write
-from retainer.corpora.generated import generate
-from retainer.job import job_of
-from retainer.learning import learn
+from retainer.cli.main import main
+from retainer.data.generated import generate
+from retainer.data.io import write
 from retainer.methods import METHODS
-from retainer.preview import preview
-from retainer.quirks import NONE
-from retainer.recipe import Recipe
+from retainer.model.quirks import NONE
+from retainer.training.learn import learn
+from retainer.training.preview import preview
+from retainer.training.recipe import Recipe
+from retainer.training.request import job_of
 
 NAMES = [name for name, method in METHODS.items() if method.quirks == NONE and not method.joint]
 

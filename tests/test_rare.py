@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
-from retainer.corpora import Corpus
-from retainer.encode import Encoder
+from retainer.data.corpus import Corpus
+from retainer.data.spans import Sentence, Span
 from retainer.errors import InputError
-from retainer.job import job_of
-from retainer.learning import learn
-from retainer.lesson import prepare
 from retainer.methods import METHODS
-from retainer.progress import Silence
-from retainer.rare import spread, times, uneven
-from retainer.recipe import Recipe
-from retainer.spans import Sentence, Span
-from retainer.training import Training
-from retainer.version import load
+from retainer.model.tokenization import Encoder
+from retainer.training.learn import learn
+from retainer.training.loop import Training
+from retainer.training.oversampling import spread, times, uneven
+from retainer.training.prepare import prepare
+from retainer.training.progress import Silence
+from retainer.training.recipe import Recipe
+from retainer.training.request import job_of
+from retainer.versions.version import load
 
 
 def sentence(*types):

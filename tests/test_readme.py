@@ -8,7 +8,7 @@ from statistics import mean, stdev
 
 import pytest
 
-from retainer.cli import main
+from retainer.cli.main import main
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -83,9 +83,9 @@ def test_the_table_of_fewnerd_is_that_of_the_cells():
 
 def test_methods_and_their_fields_are_told():
     """The help of learn names every method it takes, and docs/methods.md all fields with their defaults."""
-    from retainer.commands.learn import learn
+    from retainer.cli.verbs.learn import learn
     from retainer.methods import METHODS
-    from retainer.quirks import NONE
+    from retainer.model.quirks import NONE
 
     told = learn.__doc__.split(":param method:")[1].split(":param")[0]
     names = [name for name, one in METHODS.items() if one.quirks == NONE]

@@ -7,24 +7,24 @@ import numpy as np
 import pytest
 import torch
 
-from retainer.bench import Bench
-from retainer.cells import Cell
-from retainer.cli import main
-from retainer.corpora import write
-from retainer.corpora.generated import generate
+from retainer.bench.cell import Cell
+from retainer.bench.preset import Setting
+from retainer.bench.run import Bench
+from retainer.bench.task_sequence import run
+from retainer.cli.main import main
+from retainer.data.generated import generate
+from retainer.data.io import write
+from retainer.data.spans import Labels, Sentence, Span
+from retainer.data.tasks import plan
 from retainer.errors import InputError
-from retainer.heads import Head, Rows, released_head
-from retainer.learning import learn
 from retainer.methods import IGNORE, METHODS, Clock, Tokens
 from retainer.methods.rdp_released import flat_target, scrambled
-from retainer.metrics import Spans, flat_spans, gold_spans, predicted_spans, score
-from retainer.outputs import Outputs
-from retainer.preset import Setting
-from retainer.quirks import NONE, RELEASED, Quirks
-from retainer.recipe import RECIPES
-from retainer.sequence import run
-from retainer.spans import Labels, Sentence, Span
-from retainer.tasks import plan
+from retainer.metrics.f1 import Spans, flat_spans, gold_spans, predicted_spans, score
+from retainer.model.heads import Head, Rows, released_head
+from retainer.model.quirks import NONE, RELEASED, Quirks
+from retainer.model.tagger_output import Outputs
+from retainer.training.learn import learn
+from retainer.training.recipe import RECIPES
 
 OLD, NEW, WIDTH, SIZE = 3, 2, 4, 24
 RELEASED_RDP = METHODS["rdp_released"]

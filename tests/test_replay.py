@@ -6,18 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from retainer import retype
-from retainer.cli import main
-from retainer.corpora import write
-from retainer.corpora.generated import generate
+from retainer.cli.main import main
+from retainer.data.generated import generate
+from retainer.data.io import write
+from retainer.data.tasks import hide
 from retainer.errors import InputError
-from retainer.job import job_of
-from retainer.learning import learn
 from retainer.methods import METHODS
-from retainer.recipe import Recipe
-from retainer.replay import Replay, expanded
-from retainer.tasks import hide
-from retainer.version import load
+from retainer.training.learn import learn
+from retainer.training.recipe import Recipe
+from retainer.training.reproduce import Replay, expanded
+from retainer.training.request import job_of
+from retainer.versions import retype
+from retainer.versions.version import load
 
 TYPES = ["artist", "city", "movie"]
 BRIEF = ("--epochs", "2", "--device", "cpu")

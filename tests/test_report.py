@@ -11,11 +11,14 @@ from itertools import combinations
 import pytest
 from rich.console import Console
 
-from retainer.report import Example, curves, page, text_table, theme
-from retainer.report.examples import outcomes
-from retainer.report.runs import runs_of
-from retainer.report.svg import shorten, spread, text_width
-from retainer.spans import Sentence, Span
+from retainer.data.spans import Sentence, Span
+from retainer.report.demo.page import page
+from retainer.report.draw import theme
+from retainer.report.draw.charts import curves
+from retainer.report.draw.examples import Example, outcomes
+from retainer.report.draw.runs import runs_of
+from retainer.report.draw.svg import shorten, spread, text_width
+from retainer.report.draw.tables import text_table
 
 SVG = "{http://www.w3.org/2000/svg}"
 VOID = {"meta", "br", "link", "img", "hr", "input"}

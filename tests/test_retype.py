@@ -7,14 +7,14 @@ import pytest
 import torch
 from transformers import pipeline
 
-from retainer import retype
-from retainer.corpora.generated import generate
+from retainer.data.generated import generate
+from retainer.data.spans import Span
 from retainer.errors import InputError
-from retainer.learning import learn
-from retainer.predict import tag
-from retainer.recipe import Recipe
-from retainer.spans import Span
-from retainer.version import load
+from retainer.model.predict import tag
+from retainer.training.learn import learn
+from retainer.training.recipe import Recipe
+from retainer.versions import retype
+from retainer.versions.version import load
 
 SCHEMES = {
     "IOB2": ("O", "B-per", "I-per", "B-loc", "I-loc", "B-org", "I-org"),
@@ -151,7 +151,7 @@ class TestSplit:
 
     def test_only_one_of_them_is_annotated(self, checkpoint, city, quick):
         """The other keeps the rows of the old type: it is what was not told to be the first."""
-        from retainer.tasks import hide
+        from retainer.data.tasks import hide
 
         made = retype.split(load(checkpoint(*SCHEMES["IOB2"]), device="cpu"), "loc", ["north", "south"])
         learned = learn(hide(compass(city), ["north"]), made, recipe=quick, device="cpu")

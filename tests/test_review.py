@@ -7,16 +7,16 @@ import pytest
 import torch
 from batches import NEW, OLD, make, mean, slow_ce, slow_kd, softmax, words
 
-from retainer.corpora.generated import generate
+from retainer.bench.task_sequence import Step, run
+from retainer.data.generated import generate
+from retainer.data.tasks import plan
 from retainer.errors import InputError
-from retainer.generator import WEIGHTS
-from retainer.learning import learn
-from retainer.lesson import Review, prepare
 from retainer.methods import METHODS, LearnAndReview
-from retainer.review import made_up, remember
-from retainer.sequence import Step, run
-from retainer.tasks import plan
-from retainer.version import load
+from retainer.model.sentence_generator import WEIGHTS
+from retainer.training.learn import learn
+from retainer.training.prepare import Review, prepare
+from retainer.training.rehearsal import made_up, remember
+from retainer.versions.version import load
 
 METHOD = METHODS["learn_and_review"]
 
@@ -87,7 +87,7 @@ class TestStages:
             seen.append(args[6] if len(args) > 6 else None)
             return prepare(*args, **kwargs)
 
-        monkeypatch.setattr("retainer.learning.prepare", looked)
+        monkeypatch.setattr("retainer.training.learn.prepare", looked)
         learn(city, remembering, method=METHOD, recipe=replace(quick, holdout=0), device="cpu")
         first, second = seen
         assert first is None and len(second.sentences) == len(city)

@@ -6,12 +6,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from retainer.corpora import FORMATS, Corpus, read, write
-from retainer.corpora.brat import read_pair
-from retainer.corpora.documents import join
-from retainer.corpora.standoff import trimmed
+from retainer.data.corpus import Corpus
+from retainer.data.documents import join
+from retainer.data.formats.brat import read_pair
+from retainer.data.formats.standoff import trimmed
+from retainer.data.formats.table import FORMATS
+from retainer.data.io import read, write
+from retainer.data.spans import Sentence, Span
 from retainer.errors import InputError
-from retainer.spans import Sentence, Span
 
 WORDED = {"conll", "jsonl", "conll2012", "enamex"}
 """Formats that hold words and no text; prodigy holds both, the others a text that is cut into words anew."""

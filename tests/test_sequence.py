@@ -1,11 +1,11 @@
 import pytest
 
-from retainer.corpora.generated import generate
+from retainer.bench.task_sequence import Step, cell, run
+from retainer.data.generated import generate
+from retainer.data.tasks import Task, plan
 from retainer.errors import InputError
-from retainer.metrics import Score, Scores
-from retainer.recipe import Recipe
-from retainer.sequence import Step, cell, run
-from retainer.tasks import Task, plan
+from retainer.metrics.f1 import Score, Scores
+from retainer.training.recipe import Recipe
 
 TYPES = ["artist", "city", "movie"]
 RECIPE = Recipe(epochs=1, base_lr=1e-3, lr=1e-3)

@@ -10,9 +10,9 @@ from html.parser import HTMLParser
 import pytest
 from serving import serving
 
-from retainer.corpora.generated import generate
-from retainer.difference.compare import compare
-from retainer.version import load
+from retainer.comparison.compare import compare
+from retainer.data.generated import generate
+from retainer.versions.version import load
 
 TEXTS = [" ".join(sentence.words) for sentence in generate(40, seed=21, types=["artist", "city"])]
 ODD = [

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from retainer.serve.batches import TEXTS, Batches
-from retainer.serve.counters import Counters
+from retainer.serve.metrics import Counters
 
 
 class Slow:

@@ -10,7 +10,7 @@ import pytest
 from pages import ROOT, read_page
 from serving import started
 
-from retainer.commands.serve import serve
+from retainer.cli.verbs.serve import serve
 from retainer.serve.settings import Limits
 
 PAGE = read_page(ROOT / "docs" / "serve.md")

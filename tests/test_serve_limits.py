@@ -8,7 +8,7 @@ import pytest
 from serving import samples, serving, soon, total
 
 from retainer.errors import InputError
-from retainer.serve.envelope import HEADERS
+from retainer.serve.response_headers import HEADERS
 from retainer.serve.settings import Limits, Settings, is_local, names_of, read_token
 
 TOKEN = "a-token-of-some-length"

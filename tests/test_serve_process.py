@@ -13,8 +13,8 @@ import urllib.request
 import pytest
 from serving import Process, asked, one_answer, samples, started, total, until
 
-from retainer.cli import main
-from retainer.serve.envelope import HEADERS
+from retainer.cli.main import main
+from retainer.serve.response_headers import HEADERS
 
 TEXT = "play songs by boston on the drive to paris"
 
@@ -110,7 +110,7 @@ class TestSlowClients:
     @pytest.fixture(scope="class")
     def impatient(self, pair):
         code = (
-            "import sys, retainer.serve.settings as s; from retainer.cli import main\n"
+            "import sys, retainer.serve.settings as s; from retainer.cli.main import main\n"
             "plain = s.Limits.__init__.__defaults__\n"
             "s.Limits.__init__.__defaults__ = (*plain[:5], 0.5, 4)\n"
             "sys.exit(main(sys.argv[1:]))"
@@ -253,7 +253,7 @@ class TestStarting:
     def test_without_the_extra_one_sentence_says_what_to_install(self, missing):
         code = (
             f"import sys; sys.modules[{missing!r}] = None\n"
-            "import retainer, retainer.version; from retainer.cli import main; sys.exit(main(['serve', 'v1']))"
+            "import retainer, retainer.versions.version; from retainer.cli.main import main; sys.exit(main(['serve', 'v1']))"
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert done.returncode == 2 and done.stdout == ""

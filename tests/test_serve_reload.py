@@ -8,11 +8,11 @@ import pytest
 from serving import samples, serving, soon, total
 
 from retainer.errors import InputError
-from retainer.serve.counters import Counters
-from retainer.serve.places import named, stamp
-from retainer.serve.roster import Roster
+from retainer.serve.metrics import Counters
+from retainer.serve.model_paths import named, stamp
+from retainer.serve.registry import Roster
 from retainer.serve.settings import Settings
-from retainer.version import load
+from retainer.versions.version import load
 
 TOKEN = "a-token-of-some-length"
 TEXT = "play songs by boston on the drive to paris"

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from retainer.metrics import Spans, score
-from retainer.significance import bootstrap, counts, f1, paired_t, t_tail
-from retainer.spans import Span
+from retainer.data.spans import Span
+from retainer.metrics.f1 import Spans, score
+from retainer.metrics.significance import bootstrap, counts, f1, paired_t, t_tail
 
 numbers = st.lists(st.tuples(*[st.floats(0, 100, allow_subnormal=False)] * 2), min_size=3, max_size=12)
 

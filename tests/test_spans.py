@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from seqeval.metrics.sequence_labeling import get_entities
 
+from retainer.data.spans import Labels, Sentence, Span, detect_scheme, spans_of, split_tag, tags_of
 from retainer.errors import InputError
-from retainer.spans import Labels, Sentence, Span, detect_scheme, spans_of, split_tag, tags_of
 
 TYPES = st.sampled_from(["PER", "LOC", "B-X", "O", "work of art", "I"])
 TAGS = st.just("O") | st.builds("{}-{}".format, st.sampled_from("BIES"), TYPES)

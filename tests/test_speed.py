@@ -6,23 +6,23 @@ from dataclasses import replace
 import pytest
 import torch
 
-from retainer.attention import showing
-from retainer.capture import Captured
-from retainer.corpora.generated import generate
-from retainer.descent import Descent
-from retainer.learning import learn
-from retainer.lesson import DevSet, prepare
+from retainer.data.generated import generate
+from retainer.data.tasks import hide
 from retainer.methods import METHODS
-from retainer.precision import Full, Half, has_bfloat16
-from retainer.predict import observe, tag
-from retainer.progress import Silence
-from retainer.quirks import NONE
-from retainer.recipe import Recipe
-from retainer.sharing import CONTROL, shared_gpu
-from retainer.tasks import hide
-from retainer.training import Training
-from retainer.version import load
-from retainer.vocabulary import Vocabulary
+from retainer.model.predict import observe, tag
+from retainer.model.quirks import NONE
+from retainer.runtime import MPS_CONTROL, shared_gpu
+from retainer.training.learn import learn
+from retainer.training.loop import Training
+from retainer.training.prepare import DevSet, prepare
+from retainer.training.progress import Silence
+from retainer.training.recipe import Recipe
+from retainer.training.speed.attention_maps import showing
+from retainer.training.speed.cuda_graph import Captured
+from retainer.training.speed.embedding_subset import Vocabulary
+from retainer.training.speed.mixed_precision import Full, Half, has_bfloat16
+from retainer.training.step import Descent
+from retainer.versions.version import load
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ class TestPrecision:
 
     @pytest.mark.parametrize("able", [True, False])
     def test_the_recipe_decides(self, first, city, quick, monkeypatch, able):
-        monkeypatch.setattr("retainer.descent.has_bfloat16", lambda device: able)
+        monkeypatch.setattr("retainer.training.step.has_bfloat16", lambda device: able)
         for precision, kind in (("auto", Half if able else Full), ("full", Full)):
             lesson = prepare(first.tagger, city, None, ["city"], METHODS["rdp"], quick)
             assert type(Descent(lesson, lesson.slice, replace(quick, precision=precision)).arithmetic) is kind
@@ -145,7 +145,7 @@ class TestPrecision:
     @pytest.mark.parametrize(("able", "kind"), [(True, torch.bfloat16), (False, torch.float32)])
     def test_epochs_are_compared_in_the_arithmetic_of_training(self, encoder, artist, quick, monkeypatch, able, kind):
         looked, scores = [], DevSet.scores
-        monkeypatch.setattr("retainer.descent.has_bfloat16", lambda device: able)
+        monkeypatch.setattr("retainer.training.step.has_bfloat16", lambda device: able)
         monkeypatch.setattr(
             DevSet, "scores", lambda dev, tagger: looked.append(tagger.body.dtype) or scores(dev, tagger)
         )
@@ -154,7 +154,7 @@ class TestPrecision:
 
     @pytest.mark.parametrize("able", [True, False])
     def test_types_are_learned_either_way(self, encoder, artist, monkeypatch, able):
-        monkeypatch.setattr("retainer.descent.has_bfloat16", lambda device: able)
+        monkeypatch.setattr("retainer.training.step.has_bfloat16", lambda device: able)
         version = learn(artist, encoder, recipe=Recipe(epochs=15, base_lr=3e-3), device="cpu")
         assert version.evaluate(artist).micro > 60
         assert all(p.dtype == torch.float32 for p in version.tagger.parameters())
@@ -286,7 +286,7 @@ def _allow_in_libraries(self):
 class TestSharing:
     @pytest.fixture
     def control(self, tmp_path, monkeypatch):
-        script = tmp_path / CONTROL
+        script = tmp_path / MPS_CONTROL
         log = tmp_path / "log"
         started = f'if [ "$1" = -d ]; then echo start $CUDA_MPS_PIPE_DIRECTORY >> {log}; else cat >> {log}; fi'
         script.write_text(f"#!/bin/sh\n{started}\n")

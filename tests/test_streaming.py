@@ -8,8 +8,8 @@ import sys
 import pytest
 from foreign import checkpoint, texts
 
-from retainer.cli import main
-from retainer.corpora.arriving import arriving, in_chunks
+from retainer.cli.main import main
+from retainer.data.arriving import arriving, in_chunks
 from retainer.errors import InputError
 
 BOUND = 16

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from retainer.cli import main
-from retainer.corpora import read, read_texts, write
-from retainer.corpora.generated import generate
+from retainer.cli.main import main
+from retainer.data.generated import generate
+from retainer.data.io import read, read_texts, write
+from retainer.data.spans import Span
 from retainer.errors import InputError
-from retainer.spans import Span
-from retainer.version import load
+from retainer.versions.version import load
 
 TEXTS = ["play songs by boston", "  on the drive to \U0001f600 Mu\u0308nchen\u2028", "שלום boston"]
 

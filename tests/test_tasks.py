@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retainer.corpora import Corpus, read
-from retainer.corpora.generated import generate
+from retainer.data.corpus import Corpus
+from retainer.data.generated import generate
+from retainer.data.io import read
+from retainer.data.spans import Sentence, Span
+from retainer.data.tasks import greedy_slices, group_types, hide, plan
 from retainer.errors import InputError
-from retainer.spans import Sentence, Span
-from retainer.tasks import greedy_slices, group_types, hide, plan
 
 
 def sentence(*types):

@@ -9,24 +9,24 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from retainer.cli import main
-from retainer.corpora import write
-from retainer.corpora.generated import generate
-from retainer.descent import Descent
-from retainer.encode import Encoder
+from retainer.cli.main import main
+from retainer.data.generated import generate
+from retainer.data.io import write
+from retainer.data.spans import Sentence, Span
+from retainer.data.tasks import hide
 from retainer.errors import InputError
-from retainer.learning import learn
-from retainer.lesson import hold_out, prepare
 from retainer.methods import METHODS, Finetune
-from retainer.predict import observe, tag
-from retainer.progress import Silence
-from retainer.quirks import NONE
-from retainer.recipe import ENOUGH, RECIPES, Recipe
+from retainer.model.predict import observe, tag
+from retainer.model.quirks import NONE
+from retainer.model.tokenization import Encoder
 from retainer.runtime import repeatable
-from retainer.spans import Sentence, Span
-from retainer.tasks import hide
-from retainer.training import Diverged, Training
-from retainer.version import load
+from retainer.training.learn import learn
+from retainer.training.loop import Diverged, Training
+from retainer.training.prepare import hold_out, prepare
+from retainer.training.progress import Silence
+from retainer.training.recipe import ENOUGH, RECIPES, Recipe
+from retainer.training.step import Descent
+from retainer.versions.version import load
 
 
 def weights(version):
@@ -197,7 +197,7 @@ class TestExactness:
     def test_batch_composition_changes_no_prediction(self, first, city, monkeypatch):
         encoded = first.tagger.encoder(city.sentences)
         together = tag(first.tagger, encoded)
-        monkeypatch.setattr("retainer.predict.BUDGET", {"cpu": 1})
+        monkeypatch.setattr("retainer.model.predict.BUDGET", {"cpu": 1})
         alone = tag(first.tagger, encoded)
         assert (together.ids == alone.ids).all()
         assert together.probabilities == pytest.approx(alone.probabilities, abs=1e-5)
@@ -275,7 +275,7 @@ class TestSelection:
         assert kept.scores["epoch"] == 4 and kept.scores["dev"] is None and "city" in kept.scores["per_type"]
         given = learn(few, first, dev=dev, recipe=replace(quick, epochs=4), device="cpu").lineage
         assert given.scores["dev"] is not None
-        monkeypatch.setattr("retainer.job.ENOUGH", dev.counts["city"])
+        monkeypatch.setattr("retainer.training.request.ENOUGH", dev.counts["city"])
         enough = learn(data, first, recipe=replace(quick, epochs=4), device="cpu").lineage
         assert enough.scores["dev"] == given.scores["dev"] and enough.scores["epoch"] == given.scores["epoch"]
 
@@ -480,7 +480,7 @@ class TestWithoutRepeatableKernels:
             return run(self, checkpoint)
 
         self_error, watch = self.ERROR, Record()
-        monkeypatch.setattr("retainer.learning.repeatable", repeatable)
+        monkeypatch.setattr("retainer.training.learn.repeatable", repeatable)
         monkeypatch.setattr(Training, "run", train)
         learned = learn(city, first, recipe=quick, device="cpu", watch=watch)
         assert asked == [True, False] and "city" in learned.types

@@ -6,23 +6,23 @@ from dataclasses import replace
 import pytest
 import torch
 
-from retainer.cli import main
-from retainer.corpora import write
-from retainer.corpora.generated import generate
-from retainer.descent import Descent
-from retainer.job import job_of
-from retainer.learning import learn
-from retainer.lesson import prepare
+from retainer.cli.main import main
+from retainer.data.generated import generate
+from retainer.data.io import write
+from retainer.data.spans import Labels
+from retainer.data.tasks import hide
 from retainer.methods import METHODS
-from retainer.predict import observe
-from retainer.preview import preview
-from retainer.progress import Silence
-from retainer.quirks import NONE
-from retainer.recipe import Recipe
-from retainer.spans import Labels
-from retainer.tasks import hide
-from retainer.truth import Truth, ruled_out
-from retainer.version import load
+from retainer.model.predict import observe
+from retainer.model.quirks import NONE
+from retainer.training.learn import learn
+from retainer.training.prepare import prepare
+from retainer.training.preview import preview
+from retainer.training.progress import Silence
+from retainer.training.recipe import Recipe
+from retainer.training.request import job_of
+from retainer.training.step import Descent
+from retainer.training.teacher_targets import Truth, ruled_out
+from retainer.versions.version import load
 
 NAMES = [name for name, one in METHODS.items() if not one.joint and one.quirks == NONE]
 TYPES = ["artist", "city", "movie"]

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 import torch
 
-from retainer.corpora.generated import generate
-from retainer.encode import windows
+from retainer.data.generated import generate
+from retainer.data.spans import Sentence
 from retainer.errors import InputError
-from retainer.learning import learn
-from retainer.predict import tag
-from retainer.recipe import Recipe
-from retainer.spans import Sentence
-from retainer.version import load
+from retainer.model.predict import tag
+from retainer.model.tokenization import windows
+from retainer.training.learn import learn
+from retainer.training.recipe import Recipe
+from retainer.versions.version import load
 
 TEXTS = [
     "play boston by boston in the kitchen",
@@ -150,7 +150,7 @@ class TestRefused:
         assert load(folder, device="cpu").types == ("artist",)
 
     def test_a_save_that_fails_leaves_nothing(self, first, tmp_path, monkeypatch):
-        monkeypatch.setattr("retainer.lineage.Lineage.save", lambda self, folder: 1 / 0)
+        monkeypatch.setattr("retainer.versions.lineage.Lineage.save", lambda self, folder: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             first.save(tmp_path / "v")
         assert list(tmp_path.iterdir()) == []
@@ -209,13 +209,13 @@ def test_a_copy_of_a_folder_is_as_good(first, tmp_path):
 
 def test_a_score_is_the_mean_over_the_words(first, monkeypatch):
     """The means come out of running sums; word by word they are the same."""
-    from retainer.predict import Tagged, entities
+    from retainer.model.predict import Tagged, entities
 
     texts = [Sentence.from_text("play songs by queen in the morning") for _ in range(300)]
     starts = np.cumsum([0, *(len(text.words) for text in texts)])
     random = np.random.default_rng(1)
     certain, ids = random.random(starts[-1], dtype=np.float32), random.integers(0, 3, starts[-1])
-    monkeypatch.setattr("retainer.predict.tag", lambda *_: Tagged(ids, certain, starts))
+    monkeypatch.setattr("retainer.model.predict.tag", lambda *_: Tagged(ids, certain, starts))
     lengths = set()
     for base, text, found in zip(starts[:-1], texts, entities(first.tagger, texts), strict=True):
         begins = {begin: i for i, (begin, _) in enumerate(text.offsets)}

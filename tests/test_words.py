@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-from retainer.words import word_offsets
+from retainer.data.words import word_offsets
 
 TEXT = st.text(
     st.characters(exclude_categories=["Cs"]) | st.sampled_from("ab1 _-.'\u0301\u0308אم漢字\u2028\x85\x1c👩\u200d")

@@ -10,10 +10,11 @@ from retainer.about import __version__
 from retainer.runtime import settle_threads
 
 if TYPE_CHECKING:
-    from retainer.corpora import Corpus, read, write
-    from retainer.difference.compare import compare
+    from retainer.comparison.compare import compare
+    from retainer.data.corpus import Corpus
+    from retainer.data.io import read, write
+    from retainer.data.spans import Sentence, Span
     from retainer.errors import InputError
-    from retainer.learning import learn
     from retainer.methods import (
         CFNER,
         CPFD,
@@ -30,15 +31,17 @@ if TYPE_CHECKING:
         PODNet,
         SelfTraining,
     )
-    from retainer.recipe import RECIPES, Recipe
-    from retainer.spans import Sentence, Span
-    from retainer.version import Version, load
+    from retainer.training.learn import learn
+    from retainer.training.recipe import RECIPES, Recipe
+    from retainer.versions.version import Version, load
 
-settle_threads()  # before anybody imports torch
+settle_threads()  # before torch is imported
 
-_PLACES = {
-    "retainer.corpora": ("Corpus", "read", "write"),
-    "retainer.difference.compare": ("compare",),
+_MODULES = {
+    "retainer.comparison.compare": ("compare",),
+    "retainer.data.corpus": ("Corpus",),
+    "retainer.data.io": ("read", "write"),
+    "retainer.data.spans": ("Sentence", "Span"),
     "retainer.errors": ("InputError",),
     "retainer.methods": (
         "CFNER",
@@ -56,12 +59,11 @@ _PLACES = {
         "PODNet",
         "SelfTraining",
     ),
-    "retainer.recipe": ("RECIPES", "Recipe"),
-    "retainer.spans": ("Sentence", "Span"),
-    "retainer.learning": ("learn",),
-    "retainer.version": ("Version", "load"),
+    "retainer.training.learn": ("learn",),
+    "retainer.training.recipe": ("RECIPES", "Recipe"),
+    "retainer.versions.version": ("Version", "load"),
 }
-_HOME = {name: place for place, names in _PLACES.items() for name in names}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "CFNER",
@@ -95,7 +97,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name from its home when it is first asked for."""
-    if name not in _HOME:
+    """Import a public name when it is first used."""
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'retainer' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    return getattr(import_module(_MODULE_OF[name]), name)

@@ -2,6 +2,6 @@
 
 import sys
 
-from retainer.cli import main
+from retainer.cli.main import main
 
 sys.exit(main())

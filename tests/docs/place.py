@@ -11,14 +11,16 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 import pytest
 from pages import ROOT, plain, require_valid
 
-from retainer.cli import main
+from retainer.cli.main import main
 
 SHIM = """#!{python}
 import os, sys
-from retainer import cells, cli, model
+from retainer.bench import cell
+from retainer.cli.main import main
+from retainer.model import tagger
 if encoder := os.environ.get("DOCS_TEST_ENCODER"):
-    model.builtin_folder = cells.builtin_folder = lambda: __import__("pathlib").Path(encoder)
-sys.exit(cli.main())
+    tagger.builtin_folder = cell.builtin_folder = lambda: __import__("pathlib").Path(encoder)
+sys.exit(main())
 """
 """`retainer` for lines that need a shell: that of this checkout, with the encoder of the page."""
 
@@ -67,7 +69,7 @@ class Place:
             patch.setattr("sys.stdin", nothing)
             if encoder == "tiny":
                 setting["DOCS_TEST_ENCODER"] = str(self.tiny)
-                for module in ("model", "cells"):
+                for module in ("model.tagger", "bench.cell"):
                     patch.setattr(f"retainer.{module}.builtin_folder", lambda: self.tiny)
             yield setting
 

@@ -7,10 +7,10 @@ from itertools import cycle
 
 from pages import ROOT
 
-from retainer.corpora import read, write
-from retainer.corpora.generated import generate
-from retainer.preset import preset
-from retainer.spans import Span
+from retainer.bench.preset import preset
+from retainer.data.generated import generate
+from retainer.data.io import read, write
+from retainer.data.spans import Span
 
 
 class Shelf:

@@ -8,7 +8,7 @@ import pytest
 from pages import PAGES, ROOT, read_page
 from place import Place
 
-from retainer.corpora import read
+from retainer.data.io import read
 from retainer.errors import InputError
 
 

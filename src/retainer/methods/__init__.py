@@ -1,4 +1,4 @@
-"""All methods in one plain table. A new one is a file here and a line below."""
+"""The methods: one file each, and the table of them all."""
 
 from __future__ import annotations
 

@@ -11,12 +11,12 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from retainer.errors import InputError
-from retainer.quirks import NONE, Quirks
+from retainer.model.quirks import NONE, Quirks
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from retainer.outputs import Outputs
+    from retainer.model.tagger_output import Outputs
 
 Need = Literal["vectors", "layers", "maps", "recall"]
 """The teacher's token vectors; all layers' vectors, or all attention maps, of both (so the teacher looks again at

@@ -11,7 +11,7 @@ from retainer.methods.terms import cross_entropy, distillation, share
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from retainer.outputs import Outputs
+    from retainer.model.tagger_output import Outputs
 
 
 @dataclass(frozen=True)

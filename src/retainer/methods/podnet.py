@@ -11,7 +11,7 @@ from retainer.methods.terms import growth, share, turned, unit
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from retainer.outputs import Outputs
+    from retainer.model.tagger_output import Outputs
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from retainer.methods.terms import cross_entropy, entropy, share, soft_cross_ent
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from retainer.outputs import Outputs
+    from retainer.model.tagger_output import Outputs
 
 Cover = Literal["unannotated", "annotated", "all"]
 Pseudo = Literal["prototype", "argmax", "none"]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from retainer.methods.base import Clock, Method, Tokens
 from retainer.methods.rdp import prototype_weights
 from retainer.methods.terms import cross_entropy, distillation, entropy, share, soft_cross_entropy
-from retainer.quirks import RELEASED, Quirks
+from retainer.model.quirks import RELEASED, Quirks
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from retainer.outputs import Outputs
+    from retainer.model.tagger_output import Outputs
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from retainer.outputs import Outputs
+    from retainer.model.tagger_output import Outputs
 
 
 def share(mask: Tensor) -> Tensor:

@@ -10,14 +10,14 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from retainer.about import __version__
+from retainer.serve.api_docs import reference
 from retainer.serve.assets import addresses, assets
-from retainer.serve.counters import Gauge
-from retainer.serve.envelope import Envelope
 from retainer.serve.guard import PUBLIC, Guard
+from retainer.serve.metrics import Gauge
 from retainer.serve.probes import probes
-from retainer.serve.reference import reference
-from retainer.serve.refusals import RETRY, Refusal, speak_one_way
-from retainer.serve.roster import Roster
+from retainer.serve.registry import Roster
+from retainer.serve.response_headers import Envelope
+from retainer.serve.responses import RETRY, Refusal, speak_one_way
 from retainer.serve.routes import api
 from retainer.serve.settings import Limits, Settings
 

@@ -14,7 +14,7 @@ from importlib.resources import files
 
 from fastapi import APIRouter, Request, Response
 
-from retainer.report import theme
+from retainer.report.draw import theme
 from retainer.serve.settings import Settings
 
 KINDS = {

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from threading import Condition, Thread
 from typing import Any
 
-from retainer.serve.counters import Counters
+from retainer.serve.metrics import Counters
 
 Entities = list[dict[str, Any]]
 Find = Callable[[list[str]], list[Entities]]

@@ -14,8 +14,8 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from retainer.serve.assets import addresses
-from retainer.serve.refusals import RETRY, Refusal, our_fault
-from retainer.serve.roster import Roster
+from retainer.serve.registry import Roster
+from retainer.serve.responses import RETRY, Refusal, our_fault
 from retainer.serve.settings import Settings
 
 PUBLIC = frozenset({"/healthz", "/readyz", "/docs", "/docs.css", "/openapi.json", *addresses()})

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from retainer.serve.refusals import told
-from retainer.serve.roster import Roster
-from retainer.serve.shapes import Health, Readiness
+from retainer.serve.registry import Roster
+from retainer.serve.responses import told
+from retainer.serve.schemas import Health, Readiness
 
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 

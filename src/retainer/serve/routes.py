@@ -8,19 +8,19 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from retainer.corpora.plain import Texts
-from retainer.difference.changes import KINDS, Case, Change, changes
-from retainer.difference.compare import compare_found
-from retainer.difference.known import Types
+from retainer.comparison.changes import KINDS, Case, Change, changes
+from retainer.comparison.compare import compare_found
+from retainer.comparison.type_sets import Types
+from retainer.data.plain import Texts
+from retainer.data.spans import Span
 from retainer.errors import InputError, unknown
+from retainer.metrics.thresholds import ALL, above, require_thresholds
 from retainer.serve.batches import Entities
-from retainer.serve.histories import about
-from retainer.serve.refusals import Complaint, Refusal, is_whole, told
-from retainer.serve.roster import Duty, Roster
+from retainer.serve.registry import Duty, Roster
+from retainer.serve.responses import Complaint, Refusal, is_whole, told
+from retainer.serve.schemas import Compare, Comparison, Predict, Prediction, Reloaded, Versions
 from retainer.serve.settings import Limits, Settings
-from retainer.serve.shapes import Compare, Comparison, Predict, Prediction, Reloaded, Versions
-from retainer.spans import Span
-from retainer.thresholds import ALL, above, require_thresholds
+from retainer.serve.version_info import about
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"model": Complaint, "description": "The body is no JSON."},

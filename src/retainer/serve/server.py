@@ -14,8 +14,8 @@ from starlette.types import ASGIApp
 
 from retainer.errors import InputError
 from retainer.serve.app import application, crowded
-from retainer.serve.patience import Patience
-from retainer.serve.roster import Roster
+from retainer.serve.connection import Patience
+from retainer.serve.registry import Roster
 from retainer.serve.settings import Settings
 
 LAST_CALLS = 0.3

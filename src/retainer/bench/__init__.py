@@ -1,0 +1,1 @@
+"""The benchmark: presets, cells, and the runs that measure what is missing."""

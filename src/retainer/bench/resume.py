@@ -1,0 +1,69 @@
+"""What a killed cell leaves behind: the tasks it has finished, so that the next call goes on with the one it was at."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from retainer.bench.cell import Packed
+from retainer.errors import InputError
+from retainer.files import write_text
+from retainer.versions.version import Version, load
+
+
+@dataclass
+class Done:
+    """The finished tasks of a cell: their rows, what was found in the test set, and the version after the last."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    found: list[Packed] = field(default_factory=list)
+    version: Version | None = None
+
+
+@dataclass
+class Unfinished:
+    """A folder for the state of a cell, used only by a cell with the same key; written once a minute at most."""
+
+    folder: Path
+    key: str
+    interval: float = 60.0
+    written: float = field(default_factory=time.monotonic)
+
+    @property
+    def file(self) -> Path:
+        """The file that says how far the cell is; what it names is there."""
+        return self.folder / "state.json"
+
+    def load(self, device: str) -> Done:
+        """Return what an earlier call has finished; nothing if there was none, or if its state is damaged."""
+        try:
+            state = json.loads(self.file.read_text(encoding="utf-8"))
+            if state["key"] != self.key:
+                return Done()
+            return Done(state["rows"], state["found"], load(self._version(len(state["rows"])), device=device))
+        except (OSError, ValueError, KeyError, InputError):
+            return Done()
+
+    def save(self, done: Done) -> None:
+        """Write the state after a task, unless the last time is less than the interval ago."""
+        if done.version is None or time.monotonic() - self.written < self.interval:
+            return
+        place = self._version(len(done.rows))
+        shutil.rmtree(place, ignore_errors=True)
+        done.version.save(place)
+        write_text(self.file, json.dumps({"key": self.key, "rows": done.rows, "found": done.found}))
+        for other in self.folder.glob("task-*"):
+            if other != place and not other.name.endswith(".partial"):
+                shutil.rmtree(other, ignore_errors=True)
+        self.written = time.monotonic()
+
+    def remove(self) -> None:
+        """Forget the state: the cell is finished."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _version(self, task: int) -> Path:
+        return self.folder / f"task-{task}"

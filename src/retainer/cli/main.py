@@ -1,0 +1,96 @@
+"""The command line: a table of verbs. Each is a function in `retainer.cli.verbs`, imported when it is called."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+
+from retainer.about import __version__
+from retainer.cli.arguments import call, parse
+from retainer.errors import InputError, nearest, unknown
+
+VERBS = {
+    "demo": "see forgetting happen, and not happen, in a few minutes",
+    "learn": "teach a model new types from data in which only they are annotated",
+    "predict": "find the entities of texts",
+    "evaluate": "score a model on annotated data",
+    "compare": "say what a new version kept, gained and lost; a gate for CI",
+    "serve": "answer questions over HTTP, with one version or several",
+    "bench": "measure methods side by side over the tasks of a benchmark",
+    "report": "say which method of a bench to use, and whether that is real; or how far to trust a version's scores",
+    "log": "tell the history of a version: what it learned when, how, from what, and how well",
+    "verify": "see whether a version is still what was saved, file by file",
+    "rollback": "write the version before a version again",
+    "types": "list the types of a model, or rename, merge, drop or split them",
+    "check": "see what is odd in data before anyone trains on it",
+    "convert": "turn one format into another",
+    "export": "write a model as ONNX, or what it finds as suggestions to correct",
+    "split": "cut a corpus into the tasks of the benchmark protocol",
+}
+
+PARTS = {"types": ("rename", "merge", "drop", "split")}
+"""Verbs with a second word: `types rename` is the function `rename` beside `types`."""
+
+DONE, WRONG_INPUT, OUR_FAULT, INTERRUPTED = 0, 2, 3, 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb and return the exit status; never more than one sentence about what the user did wrong."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    verb = arguments[0] if arguments else "--help"
+    if verb in ("-h", "--help", "help"):
+        return _say(_help())
+    if verb == "--version":
+        return _say(f"retainer {__version__}")
+    if verb not in VERBS:
+        return _complain(str(unknown("verb", verb, VERBS)), WRONG_INPUT)
+    return _guarded(verb, arguments[1:])
+
+
+def _guarded(verb: str, arguments: Sequence[str]) -> int:
+    """Call a verb and turn whatever it raises into a sentence and a status."""
+    try:
+        words = _words(verb, arguments)
+        command = getattr(import_module(f"retainer.cli.verbs.{verb}"), words[-1])
+        return call(command, parse(" ".join(words), command, arguments[len(words) - 1 :])) or DONE
+    except InputError as error:
+        return _complain(str(error), WRONG_INPUT)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except KeyboardInterrupt:
+        return _complain("interrupted; call the same again, and it goes on with what was kept", INTERRUPTED)
+    except Exception as error:
+        if os.environ.get("RETAINER_DEBUG"):
+            traceback.print_exc()
+        what = f"{type(error).__name__}: {error}"
+        return _complain(f"{what}; this is our fault, set RETAINER_DEBUG=1 to see where", OUR_FAULT)
+
+
+def _words(verb: str, arguments: Sequence[str]) -> list[str]:
+    """Return the one or two words that name a command; whoever gives a first word and more means two."""
+    parts = PARTS.get(verb, ())
+    if arguments and arguments[0] in parts:
+        return [verb, arguments[0]]
+    if parts and len(arguments) > 1 and not any(argument.startswith("-") for argument in arguments[:2]):
+        close = nearest(arguments[0], parts)
+        raise InputError(f"there is no `{verb} {arguments[0]}`{close}; known are {', '.join(parts)}")
+    return [verb]
+
+
+def _help() -> str:
+    verbs = "\n".join(f"  {verb:9} {about}" for verb, about in VERBS.items())
+    return f"usage: retainer VERB ...\n\n{verbs}\n\nretainer VERB --help says more."
+
+
+def _say(text: str) -> int:
+    sys.stdout.write(text + "\n")
+    return DONE
+
+
+def _complain(text: str, status: int) -> int:
+    sys.stderr.write(f"retainer: {' '.join(text.split())}\n")
+    return status

@@ -1,0 +1,91 @@
+"""How the verbs speak: results on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from retainer.plurals import sentences
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from retainer.metrics.f1 import Scores
+
+
+def say(text: str) -> None:
+    """Print a result."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def tell(text: str) -> None:
+    """Print something that is no result."""
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def say_json(document: Any) -> None:
+    """Print one JSON document."""
+    say(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def say_table(table: Table) -> None:
+    """Print a table; on a terminal in colour, elsewhere as plain text that is not wrapped."""
+    from rich.console import Console
+
+    try:
+        Console(width=None if sys.stdout.isatty() else 160).print(table)
+    except SystemExit:  # rich leaves with status 1 when nobody reads on, but 1 means that a gate said no
+        raise BrokenPipeError from None
+
+
+def score_table(scores: Scores, title: str, more: Mapping[str, float]) -> Table:
+    """Lay scores out as a table: a row per type, then the means, then any ``more`` means."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    table = Table(title=title, box=SIMPLE, title_justify="left")
+    table.add_column("type")
+    for column in ("precision", "recall", "F1", "support"):
+        table.add_column(column, justify="right")
+    for type_, one in scores.per_type.items():
+        numbers = (f"{one.precision:.2f}", f"{one.recall:.2f}", f"{one.f1:.2f}", str(one.support))
+        table.add_row(type_, *numbers)
+    table.add_section()
+    for name, value in {"micro": scores.micro, "macro": scores.macro, **more}.items():
+        table.add_row(name, "", "", f"{value:.2f}", "")
+    return table
+
+
+def balance_table(balance: Mapping[str, Any]) -> Table:
+    """Lay out what became of every type: a row per old type, all of them together, then the new types."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    table = Table(title=f"on {sentences(balance['sentences'])} {balance['place']}", box=SIMPLE, title_justify="left")
+    table.add_column("type")
+    fates = ("found before", "kept", "moved", "relabelled", "lost", "given", "corrected") if balance["old"] else ()
+    for column in (*fates, "F1"):
+        table.add_column(column, justify="right")
+    for type_, one in balance["old"].items():
+        after = "" if one["before"] is None else f"{one['before']:.2f} → {one['after']:.2f}"
+        table.add_row(type_, *_fate(one), after)
+    if len(balance["old"]) > 1:
+        table.add_row("all old types", *_fate(balance["all"]), "")
+    for type_, one in balance["new"].items():
+        score = "not annotated" if one["f1"] is None else f"{one['f1']:.2f} of {one['support']}"
+        table.add_row(f"{type_} (new)", *[""] * len(fates), score)
+    return table
+
+
+def _fate(one: Mapping[str, Any]) -> list[str]:
+    """Write what became of some entities: kept and lost ones also as shares of what there was to keep."""
+    there = one["found"] - one["given"] - one["corrected"]
+    shares = {"kept": "", "relabelled": "", "lost": ""}
+    if there:
+        shares = {kind: f" ({100 * one[kind] / there:.1f} %)" for kind in shares}
+    kinds = ("kept", "moved", "relabelled", "lost", "given", "corrected")
+    return [str(one["found"]), *(f"{one[kind]}{shares.get(kind, '')}" for kind in kinds)]

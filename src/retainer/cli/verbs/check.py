@@ -1,0 +1,86 @@
+"""`retainer check`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from retainer.cli.output import say, say_json
+from retainer.data.checks import SHOWN, WEIGHTS, Finding, clashes, findings, splitting
+from retainer.data.corpus import Corpus
+from retainer.data.io import read
+from retainer.errors import InputError
+from retainer.plurals import amount, sentences
+
+
+def check(
+    data: str,
+    /,
+    *,
+    model: str | None = None,
+    show: int = SHOWN,
+    json: bool = False,
+    device: str = "auto",
+) -> None:
+    """Say what is in an annotated file and what is odd about it, before anyone trains on it.
+
+    :param data: annotated file or folder in any format of docs/formats.md; told from the content
+    :param model: the model that is to learn it; tells old types from new, finds clashes and words it cannot read
+    :param show: places to name of every finding; a large number names all
+    :param json: print one JSON document
+    :param device: auto, cpu or cuda
+    """
+    if show < 0:
+        raise InputError(f"--show {show}: expected 0 or more")
+    corpus = read(data)
+    known, beside = (None, []) if model is None else _beside(corpus, model, device, show)
+    found = [*findings(corpus, known or (), show), *beside]
+    found.sort(key=lambda finding: list(WEIGHTS).index(finding.weight))
+    facts = _facts(corpus, known)
+    if json:
+        say_json({**facts, "findings": [asdict(finding) for finding in found]})
+    else:
+        say(_text(facts, found))
+
+
+def _beside(corpus: Corpus, model: str, device: str, show: int) -> tuple[tuple[str, ...], list[Finding]]:
+    """Look at a corpus with the eyes of a model: the types it knows, and what does not go together."""
+    from retainer.versions.version import load
+
+    version = load(model, device=device)
+    encoder = version.tagger.encoder
+    found = list(splitting(corpus, encoder.by_word(corpus.sentences), encoder.tokenizer.unk_token_id, show))
+    if version.learned_types:
+        found += clashes(corpus, version.tag(corpus.sentences), version.learned_types, show)
+    return version.learned_types, found
+
+
+def _facts(corpus: Corpus, known: tuple[str, ...] | None) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "data": corpus.source,
+        "format": corpus.format,
+        "scheme": corpus.scheme,
+        "sentences": len(corpus),
+        "words": sum(len(sentence.words) for sentence in corpus),
+        "entities": dict(sorted(corpus.counts.items())),
+    }
+    if known is not None:
+        facts["new_types"] = [type_ for type_ in corpus.types if type_ not in known]
+        facts["old_types"] = [type_ for type_ in corpus.types if type_ in known]
+    return facts
+
+
+def _text(facts: dict[str, Any], found: list[Finding]) -> str:
+    scheme = f", {facts['scheme']}" if facts["scheme"] else ""
+    lines = [
+        f"{facts['data']}: {facts['format']}{scheme}, {sentences(facts['sentences'])}, {amount(facts['words'], 'word')}"
+    ]
+    for type_, count in facts["entities"].items():
+        new = " (new to the model)" if type_ in facts.get("new_types", ()) else ""
+        lines.append(f"  {count:7} {type_}{new}")
+    for weight, meaning in WEIGHTS.items():
+        for finding in (one for one in found if one.weight == weight):
+            lines.append(f"\n{meaning}: {finding.count} × {finding.what}")
+            lines.append(f"    {finding.advice}")
+            lines.extend(f"    {example}" for example in finding.examples)
+    return "\n".join(lines if found else [*lines, "\nnothing odd was found"])

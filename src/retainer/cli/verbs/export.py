@@ -1,0 +1,104 @@
+"""`retainer export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from retainer.cli.output import say, tell
+from retainer.data.corpus import Corpus
+from retainer.data.io import read_texts, write_suggestions
+from retainer.errors import InputError
+from retainer.files import require_free
+from retainer.plurals import amount, entities
+
+if TYPE_CHECKING:
+    from retainer.data.suggested import Suggested
+    from retainer.versions.version import Version
+
+CHUNK = 256
+"""Texts looked at at once, which bounds the memory."""
+
+
+def export(
+    model: str,
+    /,
+    *,
+    onnx: str | None = None,
+    int8: bool = False,
+    plain: str | None = None,
+    labelstudio: str | None = None,
+    prodigy: str | None = None,
+    input: str | None = None,
+    device: str = "auto",
+) -> None:
+    """Write a model for use without retainer, or what it finds in texts, for a person to correct.
+
+    Exactly one of --onnx, --plain, --labelstudio and --prodigy says which. predict and evaluate take the folders of
+    --onnx and --plain like any model; learn, check and convert take the corrected texts.
+
+    :param model: a version's folder, any token-classification checkpoint, or a hub name
+    :param onnx: new folder for model.onnx, the tokenizer and the names of the labels
+    :param int8: 8-bit weights in most layers: less than half the size, faster on a CPU, a few entities differ
+    :param plain: new folder for a Hugging Face model with labels that transformers' pipeline reads: B- and I- alone
+    :param labelstudio: file to write: tasks with predictions, to import into Label Studio; needs --input
+    :param prodigy: file to write: tasks with spans, to correct in Prodigy; needs --input
+    :param input: the texts: a file with one text per line, JSON lines with a "text", or an annotated file or folder,
+        whose annotations are left behind
+    :param device: where the model looks at the texts: auto, cpu or cuda
+    """
+    files = {"labelstudio": labelstudio, "prodigy": prodigy}
+    chosen = {format: file for format, file in files.items() if file is not None}
+    networks = [folder for folder in (onnx, plain) if folder is not None]
+    if len(chosen) + len(networks) != 1:
+        raise InputError("give exactly one of --onnx DIR, --plain DIR, --labelstudio FILE and --prodigy FILE")
+    if int8 and onnx is None:
+        raise InputError("--int8 belongs to --onnx; leave it out")
+    if networks:
+        if input is not None:
+            raise InputError("--input belongs to --labelstudio and --prodigy; leave it out")
+        return _export_network(model, networks[0], onnx is not None, int8)
+    if input is None:
+        raise InputError("which texts? give --input FILE")
+    [(format, file)] = chosen.items()
+    _export_suggestions(model, format, file, input, device)
+
+
+def _export_network(model: str, folder: str, onnx: bool, int8: bool) -> None:
+    require_free(folder)
+    from retainer.versions.version import load
+
+    version = load(model, device="cpu", need_head=True)
+    if onnx:
+        version.export(folder, int8=int8)
+    else:
+        version.export_plain(folder)
+    kind = "onnx " if onnx else "plain"
+    say(f"exported  {', '.join(version.types)}\n{kind}     {folder}\n\nTry it:   retainer predict {folder} 'some text'")
+
+
+def _export_suggestions(model: str, format: str, file: str, input: str, device: str) -> None:
+    require_free(file)
+    texts = read_texts(input)  # bad input is noticed before a model is loaded
+    for what, count in texts.oddities.items():
+        tell(f"note: {count} {what}")
+    from retainer.versions.version import load
+
+    version = load(model, device=device, need_head=True)
+    found = _suggestions(version, texts)
+    write_suggestions(found, file, format, name_of(model, version))
+    size = entities(sum(len(sentence.spans) for sentence in found))
+    say(f"{amount(len(found), 'text')} ({texts.format}), {size} of {', '.join(version.types)} -> {file}")
+
+
+def _suggestions(version: Version, texts: Corpus) -> list[Suggested]:
+    from retainer.model.predict import suggested
+
+    chunks = (texts.sentences[at : at + CHUNK] for at in range(0, len(texts), CHUNK))
+    return [sentence for chunk in chunks for sentence in suggested(version.tagger, chunk)]
+
+
+def name_of(model: str, version: Version) -> str:
+    """Name a model for those who meet its predictions later: the folder, and the beginning of its weights' hash."""
+    name = Path(model).resolve().name if Path(model).is_dir() else model
+    return f"{name} {version.lineage.weights[:12]}".strip()

@@ -1,0 +1,234 @@
+"""`retainer learn`."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retainer.cli.output import balance_table, say, say_json, say_table, tell
+from retainer.errors import InputError, nearest
+from retainer.files import in_words, require_free, size_of
+from retainer.methods import method as find_method
+from retainer.plurals import amount, sentences
+from retainer.training.recipe import ENOUGH, RECIPE_FIELDS, Recipe
+from retainer.training.recipe import recipe as find_recipe
+from retainer.training.reproduce import Replay, record_of
+from retainer.versions.history import learned, short
+from retainer.versions.lineage import PARENT, Lineage
+
+if TYPE_CHECKING:
+    from retainer.methods import Method
+    from retainer.training.request import Job
+    from retainer.versions.version import Version
+
+
+FEW = "too little data to set some aside (the tenth must have 10 sentences and some of every type)"
+"""Why nothing could be set aside."""
+CHANCE = f"fewer than {ENOUGH} entities were set aside"
+"""Why no epoch is chosen, though there is something to look at."""
+POOR = 20.0
+"""The F1 below which a version has hardly learned its new types, and its user is told."""
+
+
+def learn(
+    data: str,
+    /,
+    *,
+    from_: str,
+    out: str,
+    types: tuple[str, ...] = (),
+    method: str = "rdp",
+    set: dict[str, Any] = {},  # noqa: B006 (never changed)
+    dev: str | None = None,
+    exemplars: str | None = None,
+    recipe: str = "retainer",
+    epochs: int | None = None,
+    seed: int = 0,
+    device: str = "auto",
+    keep_parent: bool = False,
+    dry_run: bool = False,
+    anyway: bool = False,
+    json: bool = False,
+    config: str | None = None,
+) -> None:
+    """Teach a model new entity types from data in which only they are annotated, and keep what it knew.
+
+    The new version is a plain Hugging Face folder. A run that was killed goes on at its last kept epoch when the same
+    command is given again; epochs are kept once a minute (in OUT.partial).
+
+    :param data: annotated file or folder in any format of docs/formats.md; told from the content
+    :param from_: the model to teach: builtin, a folder, or a hub name; a bare encoder learns its first types
+    :param out: folder for the new version; must not exist
+    :param types: which types of DATA to learn; the others count as O (default: all, but then some must be new). Types
+        the model knows may be among them, or be all: every entity of a type named here must be annotated
+    :param method: how to keep the old types: rdp, rdp_paper, tbcl, cfner, cpfd, extend_ner, self_training,
+        learn_and_review, lucir, podnet, frozen, finetune, joint, or rdp without a part of it: rdp-no-cd, rdp-no-se,
+        rdp-no-ppl, rdp-no-pl (docs/methods.md)
+    :param set: any field of the method or the recipe, such as --set.temperature 0.5 --set.lr 5e-5
+    :param dev: annotated file to choose the epoch on (default: a tenth of DATA is set aside)
+    :param exemplars: annotated file with sentences of types the model knows, if some could be kept; they join DATA, and
+        whether words without annotation there are of a new type stays open
+    :param recipe: retainer (AdamW) or paper (SGD, as published)
+    :param epochs: most passes over DATA (default: the recipe's, 10); it stops early after 3 without a better dev score,
+        --set.patience 0 makes all
+    :param seed: fixes everything that is random
+    :param device: auto, cpu or cuda
+    :param keep_parent: keep what is needed to write the version before this one again (retainer rollback) inside the
+        new one: about a third of its size more with the built-in encoder, a larger share with larger ones; without
+        it, rollback needs the old folder
+    :param dry_run: learn and write nothing; say what would be learned, which entities of old types the method would
+        take for gold, and how long it would take
+    :param anyway: where --config is the record of a version: learn also if data or parent are not those of the record
+    :param json: print one JSON document
+    :param config: read any of these from a YAML file; or the retainer.json of a version: do again what made it (DATA,
+        --dev, --exemplars and --out are given, --from is found if it lies beside; the command line wins)
+    """
+    replay = _replay(config, anyway)
+    chosen, fields = configure(recipe, method, {**set, **({"epochs": epochs} if epochs is not None else {})})
+    from retainer.training import learn as learning
+    from retainer.training.progress import Console
+
+    if dry_run:
+        from retainer.training.request import job_of
+
+        job = job_of(data, from_, types or None, fields, dev, chosen, seed, device, exemplars)
+        require_free(out)
+        _foretell(job, replay, json)
+        return
+    began = time.perf_counter()
+    version = learning.learn(
+        data,
+        from_,
+        types=types or None,
+        method=fields,
+        dev=dev,
+        recipe=chosen,
+        seed=seed,
+        device=device,
+        out=out,
+        watch=Console(),
+        keep_parent=keep_parent,
+        replay=replay,
+        exemplars=exemplars,
+    )
+    _tell(version, out, time.perf_counter() - began, json, replay)
+
+
+def _replay(config: str | None, anyway: bool) -> Replay | None:
+    """Return the run to do again, if the configuration is a record."""
+    if anyway and config is None:
+        raise InputError("--anyway is about the record of a version (--config V/retainer.json), and none is given")
+    return None if config is None else Replay(record_of(config), anyway)
+
+
+def _tell(version: Version, out: str, seconds: float, json: bool, replay: Replay | None) -> None:
+    """Say what was learned, what became of every type, and what to try next."""
+    same = replay and replay.record.weights == version.lineage.weights
+    if json:
+        again = {"replays": {"hash": replay.record.own_hash, "same_weights": same}} if replay else {}
+        say_json({"version": out, "seconds": seconds, **again, **dataclasses.asdict(version.lineage)})
+        return
+    say(_summary(version, out, seconds))
+    if replay:
+        bits = "the same weights, bit for bit" if same else "other weights"
+        say(f"replayed  version {short(replay.record.own_hash)}: {bits}")
+    if measured := version.lineage.scores.get("balance"):
+        say_table(balance_table(measured))
+        say(measured["in_words"])
+    say(f"\nTry it:   retainer predict {Path(out)} 'some text'")
+
+
+def _foretell(job: Job, replay: Replay | None, json: bool) -> None:
+    """Say what a run would do."""
+    from retainer.training.preview import preview
+
+    if replay:
+        replay.check(job.facts, job.version.lineage.own_hash, tell)
+    seen = preview(job)
+    if json:
+        say_json(dataclasses.asdict(seen))
+        return
+    counts = ", ".join(f"{count} {type_}" for type_, count in seen.train["entities"].items())
+    aside = f"none: {FEW}, so the last epoch is kept; give --dev FILE if you can"
+    if seen.dev is not None:
+        aside = f"{sentences(seen.dev['sentences'])}{' set aside' if seen.dev['set_aside'] else ''}"
+        aside += "" if seen.dev["chooses"] else f", to look at in the end; {CHANCE}, so the last epoch is kept"
+    kept = f" and {amount(seen.exemplars['sentences'], 'exemplar')}" if seen.exemplars else ""
+    lines = [
+        f"would learn   {', '.join((*seen.new, *(f'more of {type_}' for type_ in seen.again)))}",
+        f"would keep    {', '.join(seen.old) or '(nothing else: the model knows no other type)'}",
+        f"from          {sentences(seen.train['sentences'])}{kept}: {counts}",
+        f"dev           {aside}",
+        f"method        {seen.method}, at most {amount(seen.steps, 'step')} of {sentences(seen.batch)}",
+        f"time          about {_duration(seen.seconds)}"
+        + (" if it does not stop early, and the dev scores" * bool(seen.dev and seen.dev["chooses"])),
+    ]
+    for type_, facts in (seen.guesses or {}).items():
+        lines.append(f"would take {amount(facts['count'], 'unannotated entity', 'unannotated entities')} for {type_}")
+        lines.extend(f"    {example}" for example in facts["examples"])
+    say("\n".join([*lines, "", "nothing was learned and nothing was written"]))
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def configure(recipe: str, method: str, changes: dict[str, Any]) -> tuple[Recipe, Method]:
+    """Return the recipe and the method with some of their fields changed; each name belongs to one of the two."""
+    of_method = {field.name for field in dataclasses.fields(find_method(method))}
+    for name in changes:
+        if name not in RECIPE_FIELDS | of_method:
+            close = nearest(name, RECIPE_FIELDS | of_method)
+            fields_of = f"method {method} has {', '.join(sorted(of_method)) or 'none'}"
+            raise InputError(f"neither method {method} nor the recipe has a field {name!r}{close}; {fields_of}")
+    changed = {name: value for name, value in changes.items() if name in RECIPE_FIELDS}
+    fields = {name: value for name, value in changes.items() if name in of_method}
+    return find_recipe(recipe).changed(changed), find_method(method, fields)
+
+
+def _reached(record: Lineage) -> float | None:
+    """Return the F1 of what was taught: what the epoch was chosen by, or else what was seen in the end, if anything."""
+    if record.scores["dev"] is not None:
+        return float(record.scores["dev"])
+    seen = [record.scores["per_type"].get(type_) for type_ in (*record.tasks[-1], *record.again)]
+    found = [one["f1"] for one in seen if one]
+    return sum(found) / len(found) if found else None
+
+
+def _summary(version: Version, out: str, seconds: float) -> str:
+    record = version.lineage
+    old = [type_ for task in record.tasks[:-1] for type_ in task if type_ not in record.again]
+    nothing = "(nothing else)" if record.again else "(nothing: this is a first version)"
+    made, most = len(record.scores["history"]), record.recipe["epochs"]
+    stopped = "" if made == most else f" (stopped early; at most {most})"
+    lines = [
+        f"learned   {learned(record).removeprefix('learned ')}",
+        f"before    {', '.join(old) or nothing}",
+        f"method    {record.method}, epoch {record.scores['epoch']} of {made}{stopped}, {seconds:.0f} s",
+        f"version   {out}",
+    ]
+    measured = {"new": "the new types" if not record.again else "what was taught", "all": "all types", "last": ""}[
+        record.recipe["select"]
+    ]
+    if record.scores["dev"] is None:
+        why = f"not measured: {FEW}, so the last epoch was kept; give --dev FILE if you can"
+        if record.recipe["select"] == "last":
+            why = "not used to choose: the last epoch was asked for (--set.select last)"
+        elif record.data["dev_sentences"]:
+            why = f"not used to choose: {CHANCE}, so the last epoch was kept; give --dev FILE if you can"
+        lines.insert(3, f"dev F1    {why}")
+    else:
+        lines.insert(3, f"dev F1    {record.scores['dev']:.2f} on {measured}")
+    if (reached := _reached(record)) is not None and reached < POOR:
+        lines.append(
+            f"poor      hardly anything new is found yet; more epochs than {made}, more data or another method"
+        )
+    if version.generators:
+        lines.append(
+            "kept      a language model of these sentences, their words in it (generators/), for later reviews"
+        )
+    if (parent := Path(out) / PARENT).is_dir():
+        lines.append(f"kept      the version before, to go back to ({PARENT}/): {in_words(size_of(parent))}")
+    return "\n".join(lines)

@@ -1,0 +1,79 @@
+"""`retainer predict`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Iterator
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from retainer.cli.output import say, tell
+from retainer.data.arriving import STDIN, arriving, in_chunks
+from retainer.errors import InputError
+from retainer.metrics.thresholds import above, require_thresholds
+
+if TYPE_CHECKING:
+    from retainer.versions.version import Version
+
+CHUNK = 256
+"""Texts predicted at once at most, so that a file of any length takes constant memory."""
+
+CHARACTERS = 1 << 17
+"""Characters predicted at once, if no single text has more: so do long documents."""
+
+
+def predict(
+    model: str,
+    text: str | None = None,
+    /,
+    *,
+    input: str | None = None,
+    calibrated: bool = False,
+    threshold: dict[str, float] = {},  # noqa: B006 (the parser needs the kind, and nobody changes it)
+    device: str = "auto",
+) -> None:
+    """Find the entities of a text, or of every line of a file; one JSON object per line.
+
+    Texts may be of any length and any number: they are read while they arrive, and what was read is answered before
+    more is waited for.
+
+    :param model: a version's folder, any token-classification checkpoint, or a hub name
+    :param text: the text, or - for texts from stdin
+    :param input: a file with one text per line, or - for stdin; of JSON lines the field "text" is taken
+    :param calibrated: scores that say how probably an entity is right (default: the mean probability of its words)
+    :param threshold: leave out what scores less, by type: --threshold.person 0.8; --threshold.all for the other types
+    :param device: auto, cpu or cuda
+    """
+    if (text is None) == (input is None):
+        raise InputError("give either a TEXT or --input FILE")
+    if text and os.path.isfile(text):
+        tell(f"{text} is a file; to read it say --input {shlex.quote(text)}")
+    chunks = _chunks(text, input)
+    first = next(chunks, None)  # a missing file is noticed before a model is loaded
+    from retainer.versions.version import load
+
+    version = load(model, device=device, need_head=True)
+    require_thresholds(threshold, version.types)
+    if calibrated:
+        _require_curves(model, version)
+    for chunk in chain([] if first is None else [first], chunks):
+        for line, entities in zip(chunk, version.predict(chunk, calibrated=calibrated), strict=True):
+            say(json.dumps({"text": line, "entities": above(entities, threshold)}, ensure_ascii=False))
+
+
+def _require_curves(model: str, version: Version) -> None:
+    """Refuse a model without any curve, and name the types without one: their scores look calibrated, and are not."""
+    curves = version.lineage.calibration
+    if not curves:
+        raise InputError(f"{model} was never calibrated: it was not learned by retainer, or without a dev set")
+    if bare := [type_ for type_ in version.types if type_ not in curves]:
+        tell(f"not calibrated, so their scores are those without --calibrated: {', '.join(bare)}")
+
+
+def _chunks(text: str | None, input: str | None) -> Iterator[list[str]]:
+    """Yield the one text there is, or the texts of a file or of stdin."""
+    if text is not None and text != STDIN:
+        return iter([[text]])
+    return in_chunks(arriving(STDIN if input is None else input), CHUNK, CHARACTERS)

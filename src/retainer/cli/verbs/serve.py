@@ -1,0 +1,80 @@
+"""`retainer serve`."""
+
+from __future__ import annotations
+
+import signal
+from importlib.util import find_spec
+
+from retainer.cli.output import tell
+from retainer.errors import InputError
+
+NEEDED = ("fastapi", "uvicorn")
+
+
+def serve(
+    *models: str,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    token_file: str | None = None,
+    cors: tuple[str, ...] = (),
+    allow_host: tuple[str, ...] = (),
+    watch: float = 0.0,
+    max_body: int = 1_048_576,
+    max_texts: int = 256,
+    max_characters: int = 50_000,
+    max_requests: int = 256,
+    timeout: float = 30.0,
+    device: str = "auto",
+) -> None:
+    """Answer questions over HTTP: predict, compare, versions; /docs lists them.
+
+    A version whose folder was replaced is loaded beside the old one and takes over without a request being lost: on
+    SIGHUP, on POST /v1/reload where there is a token, and by itself with --watch. SIGTERM ends after the last answer.
+
+    :param models: versions to put on duty, by folder, hub name or NAME=FOLDER; the first answers where none is named
+    :param host: the address to listen on; the default is reached from this machine alone
+    :param port: the port to listen on; 0 takes a free one
+    :param token_file: a file with a token that every question must show (Authorization: Bearer TOKEN)
+    :param cors: origins of pages that may ask, such as https://example.org
+    :param allow_host: more host names to answer to, for a proxy that passes them on
+    :param watch: look for new versions every so many seconds (default: only when told)
+    :param max_body: the most bytes of a request
+    :param max_texts: the most texts of a request
+    :param max_characters: the most characters of a text
+    :param max_requests: the most requests at once
+    :param timeout: the most seconds a request may take
+    :param device: auto, cpu or cuda
+    """
+    _require_extra()
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # nothing to look for yet, and nothing to die of
+    from retainer.serve.metrics import Counters
+    from retainer.serve.model_paths import named
+    from retainer.serve.registry import Roster
+    from retainer.serve.server import bound, run
+    from retainer.serve.settings import Limits, Settings, is_local, names_of, read_token
+
+    if watch < 0:
+        raise InputError(f"--watch {watch:g}: expected seconds, or 0 for never")
+    limits = Limits(max_body, max_texts, max_characters, max_requests, timeout)
+    token = read_token(token_file) if token_file else ""
+    settings = Settings(limits, token, cors, names_of(host, allow_host))
+    places = named(models)
+    taken = bound(host, port)
+    if not token and not is_local(host):
+        tell(f"retainer: whoever reaches {host} may ask; --token-file restricts that")
+    roster = Roster(places, Counters(), tell, device=device)
+    run(roster, settings, taken, tell, watch=watch)
+
+
+def _require_extra() -> None:
+    """Say in one sentence what is missing."""
+    if missing := [package for package in NEEDED if not _there(package)]:
+        raise InputError(f"serve needs {' and '.join(missing)}; install it: pip install 'retainer[serve]'")
+
+
+def _there(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ValueError:  # somebody has barred it
+        return False

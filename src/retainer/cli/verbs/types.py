@@ -1,0 +1,161 @@
+"""`retainer types`, and `retainer types rename`, `merge`, `drop` and `split`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retainer.cli.output import say, say_json
+from retainer.errors import InputError
+from retainer.files import in_words, require_free, size_of
+from retainer.versions.history import origins, short, told
+
+if TYPE_CHECKING:
+    from retainer.versions.version import Version
+
+
+def types(model: str, /, *, json: bool = False) -> None:
+    """List the types of a model, and where each comes from; or change them, without any training.
+
+    retainer types rename MODEL OLD=NEW ... --out DIR;
+    retainer types merge MODEL A,B --into C --out DIR;
+    retainer types drop MODEL A ... --out DIR;
+    retainer types split MODEL A --into B,C --out DIR.
+    Each of these explains itself (retainer types rename --help); docs/versions.md has examples.
+
+    :param model: a version's folder, any token-classification checkpoint, or a hub name
+    :param json: print one JSON document
+    """
+    version = _load(model)
+    known = origins(version.lineage) if version.lineage.created else {}
+    rows: list[dict[str, Any]] = []
+    for type_ in version.types:
+        origin, labels = known.get(type_), [version.tagger.labels.names[at] for at in version.tagger.labels.of([type_])]
+        rows.append(
+            {
+                "type": type_,
+                "version": origin.version if origin else None,
+                "f1": origin.now["f1"] if origin and origin.now else None,
+                "story": origin.story if origin else "",
+                "pending": type_ in version.lineage.pending,
+                "labels": labels,
+            }
+        )
+    if json:
+        say_json({"model": model, "types": rows})
+    else:
+        say("\n".join(_line(row) for row in rows))
+
+
+def _line(row: dict[str, Any]) -> str:
+    parts = [row["story"], "waits to be learned" if row["pending"] else ""]
+    parts.insert(0, f"F1 {row['f1']:.2f} on dev" if row["f1"] is not None else "")
+    parts.insert(0, f"learned in version {row['version']}" if row["version"] else "")
+    about = "; ".join(str(part) for part in parts if part)
+    return f"{row['type']}" + (f"  ({about})" if about else "")
+
+
+def rename(model: str, /, *pairs: str, out: str, keep_parent: bool = False, json: bool = False) -> None:
+    """Give types other names. All predictions stay what they are.
+
+    :param model: a version's folder, any token-classification checkpoint, or a hub name
+    :param pairs: OLD=NEW, as many as you like; two types may swap their names
+    :param out: folder for the new version; must not exist
+    :param keep_parent: keep what is needed to write MODEL again (retainer rollback) inside the new version
+    :param json: print the record of the new version
+    """
+    require_free(out)
+    version = _load(model)
+    names = dict(_pair(pair, version.types) for pair in pairs)
+    if len(names) < len(pairs):
+        raise InputError("a type is to get two names; give each type one")
+    from retainer.versions import retype
+
+    _save(retype.rename(version, names), version, out, keep_parent, json)
+
+
+def merge(model: str, types: str, /, *, into: str, out: str, keep_parent: bool = False, json: bool = False) -> None:
+    """Make one type of several: it is found wherever one of them was, with the score of the surest.
+
+    :param model: a version's folder, any token-classification checkpoint, or a hub name
+    :param types: the types to merge, with commas: A,B
+    :param into: the name of the merged type, a new one or that of a part
+    :param out: folder for the new version; must not exist
+    :param keep_parent: keep what is needed to write MODEL again (retainer rollback) inside the new version
+    :param json: print the record of the new version
+    """
+    require_free(out)
+    version = _load(model)
+    from retainer.versions import retype
+
+    _save(retype.merge(version, [part.strip() for part in types.split(",")], into), version, out, keep_parent, json)
+
+
+def drop(model: str, /, *types: str, out: str, keep_parent: bool = False, json: bool = False) -> None:
+    """Stop finding types: where one of them was found, there is no entity any more. Other types do not change.
+
+    :param model: a version's folder, any token-classification checkpoint, or a hub name
+    :param types: the types to drop
+    :param out: folder for the new version; must not exist
+    :param keep_parent: keep what is needed to write MODEL again (retainer rollback) inside the new version
+    :param json: print the record of the new version
+    """
+    require_free(out)
+    version = _load(model)
+    from retainer.versions import retype
+
+    _save(retype.drop(version, types), version, out, keep_parent, json)
+
+
+def split(
+    model: str, type: str, /, *, into: tuple[str, ...], out: str, keep_parent: bool = False, json: bool = False
+) -> None:
+    """Part a type into finer ones. The first is found where the type was, until `learn` teaches the difference.
+
+    :param model: a version's folder, any token-classification checkpoint, or a hub name
+    :param type: the type to split
+    :param into: the names of the finer types, with commas: B,C; one of them may be the old name
+    :param out: folder for the new version; must not exist
+    :param keep_parent: keep what is needed to write MODEL again (retainer rollback) inside the new version
+    :param json: print the record of the new version
+    """
+    require_free(out)
+    version = _load(model)
+    from retainer.versions import retype
+
+    _save(retype.split(version, type, into), version, out, keep_parent, json)
+
+
+def _load(model: str) -> Version:
+    from retainer.versions.version import load
+
+    return load(model, device="cpu", need_head=True)
+
+
+def _pair(text: str, types: tuple[str, ...]) -> tuple[str, str]:
+    """Read OLD=NEW; a name may hold the sign too, so the cut that gives a known type is the right one."""
+    cuts = [(text[:at], text[at + 1 :]) for at, sign in enumerate(text) if sign == "="]
+    if not cuts:
+        raise InputError(f"{text!r} is no pair of names; write OLD=NEW")
+    return next((cut for cut in cuts if cut[0] in types), cuts[0])
+
+
+def _save(made: Version, version: Version, out: str, keep_parent: bool, json: bool) -> None:
+    """Write the new version, and say what it is and what it takes."""
+    from retainer.versions.stored_parent import require_keepable
+
+    made.save(out, keep_parent=require_keepable(version.place, version.types) if keep_parent else None)
+    record = made.lineage
+    size = size_of(Path(out))
+    if json:
+        return say_json({"version": out, "bytes": size, **record.record})
+    lines = [
+        f"{told(record.change)}",
+        f"types     {', '.join(made.types)}",
+        f"version   {out} ({short(record.hash)}, {in_words(size)})",
+    ]
+    if record.change["verb"] == "split":
+        first, *others = next(iter(record.change["became"].values()))
+        lines += ["", f"Until they are learned, {first} is found instead of {', '.join(others)}. Teach the difference:"]
+        lines.append(f"          retainer learn DATA --from {out} --out DIR")
+    say("\n".join(lines))

@@ -1,0 +1,1 @@
+"""One version against another: what was kept, gained, lost and relabelled, and the gates for CI."""

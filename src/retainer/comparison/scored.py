@@ -1,0 +1,122 @@
+"""How two versions do on annotated sentences: every type's scores before and after, and whether the change is real."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from retainer.metrics.f1 import Score
+from retainer.metrics.significance import Bootstrap, Counts, compared, drawn, holm, scores, summed
+
+LEVEL = 0.05
+"""A difference counts as real if chance alone gives one like it less often than this."""
+
+MEASURES = ("precision", "recall", "f1")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One type on the annotation. A type only the new version knows has no scores of the old one."""
+
+    old: Score | None
+    new: Score
+    apart: dict[str, Bootstrap] | None = None
+    """New minus old, by measure, over the same drawn test sets; None for a gained type."""
+    adjusted: float | None = None
+    """p of F1 after Holm's correction for the number of types."""
+
+    @property
+    def drop(self) -> float:
+        """How many points of F1 were lost; negative where it got better."""
+        return self.old.f1 - self.new.f1 if self.old else 0.0
+
+    @property
+    def real(self) -> bool:
+        """Whether the difference in F1 is more than chance gives."""
+        return self.adjusted is not None and self.adjusted < LEVEL
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything for a result file."""
+        told: dict[str, Any] = {"support": self.new.support}
+        for name, score in (("old", self.old), ("new", self.new)):
+            told[name] = score and {measure: getattr(score, measure) for measure in MEASURES}
+        told["difference"] = self.apart and {measure: interval(one) for measure, one in self.apart.items()}
+        return {**told, "p": self.apart and self.apart["f1"].p, "p_adjusted": self.adjusted, "real": self.real}
+
+
+def interval(one: Bootstrap) -> dict[str, float]:
+    """Return a difference and its middle 95 % for a result file."""
+    return {"value": one.difference, "low": one.low, "high": one.high}
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The types that are annotated, kept ones and gained ones apart, and the means of each."""
+
+    kept: dict[str, Judged]
+    gained: dict[str, Judged]
+    forgotten: Bootstrap | None
+    """Macro F1 over the kept types, old minus new; None where none is annotated."""
+
+    @property
+    def before(self) -> float | None:
+        """Macro F1 of the old version on the types it knows: what there was to keep."""
+        return _mean([one.old.f1 for one in self.kept.values() if one.old])
+
+    @property
+    def keep(self) -> float | None:
+        """Macro F1 of the new version on those types."""
+        return _mean([one.new.f1 for one in self.kept.values()])
+
+    @property
+    def gain(self) -> float | None:
+        """Macro F1 of the new version on the types only it knows."""
+        return _mean([one.new.f1 for one in self.gained.values()])
+
+    @property
+    def forget(self) -> float | None:
+        """The drop: what there was to keep, less what was kept."""
+        return None if self.forgotten is None else self.forgotten.difference
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything for a result file."""
+        return {
+            "before": self.before,
+            "keep": self.keep,
+            "gain": self.gain,
+            "forget": self.forgotten and interval(self.forgotten),
+            "kept": {type_: one.as_dict() for type_, one in self.kept.items()},
+            "gained": {type_: one.as_dict() for type_, one in self.gained.items()},
+        }
+
+
+def judge(old: Counts, new: Counts, kept: Sequence[str], gained: Sequence[str], *, draws: int = 1000) -> Judgement:
+    """Compare the counts of two versions over the same sentences; their types are the kept ones, then the gained."""
+    sets = drawn(len(old), draws=draws)
+    before, after = summed(old, sets), summed(new, sets)
+    apart = [
+        {name: compared(_measure(after[:, at], name), _measure(before[:, at], name)) for name in MEASURES}
+        for at in range(len(kept))
+    ]
+    fixed = holm([one["f1"].p for one in apart])
+    first, second = ([Score(*map(int, row)) for row in table.sum(0)] for table in (old, new))
+    size = len(kept)
+    return Judgement(
+        {t: Judged(first[at], second[at], apart[at], fixed[at]) for at, t in enumerate(kept)},
+        {t: Judged(None, score) for t, score in zip(gained, second[size:], strict=True)},
+        compared(scores([old[:, :size]], sets), scores([new[:, :size]], sets)) if size else None,
+    )
+
+
+def _measure(table: Counts, name: str) -> np.ndarray[Any, Any]:
+    """Return precision, recall or F1 of counts, set by set."""
+    right, found, wanted = table[..., 0], table[..., 1], table[..., 2]
+    sizes = {"precision": found, "recall": wanted, "f1": (found + wanted) / 2}
+    return np.asarray(100 * right / np.where(sizes[name] > 0, sizes[name], 1))
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None

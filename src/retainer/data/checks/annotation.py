@@ -1,0 +1,126 @@
+"""Odd annotation: too little of it, the same text annotated in two ways, edges that look like slips."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from retainer.data.checks.finding import SHOWN, Finding, places, quoted
+from retainer.data.corpus import Corpus
+from retainer.data.spans import Sentence, Span
+
+FEW = 20
+"""Fewer entities than this teach a type badly."""
+OFTEN = 3
+"""A text annotated this often is expected to be annotated wherever it stands."""
+
+Surface = tuple[str, ...]
+
+
+def few(corpus: Corpus) -> Iterator[Finding]:
+    """Find types with hardly any entity."""
+    for type_, count in sorted(corpus.counts.items()):
+        if count < FEW:
+            advice = f"annotate more; {FEW} is little, 200 is comfortable"
+            yield Finding(f"few entities of type {type_}", count, advice, weight="mend")
+
+
+def unannotated(corpus: Corpus) -> Iterator[Finding]:
+    """Find a corpus without any entity."""
+    if not corpus.counts:
+        advice = "is the tag the last column, and are the spans under the expected key?"
+        yield Finding("no entity at all", 0, advice, weight="mend")
+
+
+def duplicates(corpus: Corpus, show: int = SHOWN) -> Iterator[Finding]:
+    """Find sentences that stand there twice."""
+    texts = Counter(sentence.words for sentence in corpus)
+    again = sum(count - 1 for count in texts.values())
+    if again:
+        common = [f"{count} times: {' '.join(words)[:60]!r}" for words, count in texts.most_common(show) if count > 1]
+        advice = "harmless, unless they are also in your test set"
+        yield Finding("sentences that repeat an earlier one", again, advice, common, "note")
+
+
+def conflicts(corpus: Corpus, show: int = SHOWN) -> Iterator[Finding]:
+    """Find texts annotated in two ways."""
+    rows: dict[Surface, dict[tuple[Span, ...], int]] = defaultdict(dict)
+    for row, sentence in enumerate(corpus, 1):
+        rows[sentence.words].setdefault(sentence.spans, row)
+    odd = [list(ways.values()) for ways in rows.values() if len(ways) > 1]
+    if odd:
+        examples = [places(where, show) for where in odd[:show]]
+        yield Finding("texts annotated in different ways", len(odd), "decide which one is right", examples, "mend")
+
+
+def missed(corpus: Corpus, show: int = SHOWN) -> Iterator[Finding]:
+    """Find what is annotated here and not there: an O on an entity teaches that it is none."""
+    known: dict[Surface, Counter[str]] = defaultdict(Counter)
+    for sentence in corpus:
+        for span in sentence.spans:
+            known[sentence.words[span.start : span.end]][span.type] += 1
+    known = {words: types for words, types in known.items() if types.total() >= OFTEN and _has_letters(words)}
+    bare: dict[Surface, list[int]] = defaultdict(list)
+    for row, sentence in enumerate(corpus, 1):
+        for words in _bare(sentence, known):
+            bare[words].append(row)
+    by_type: dict[str, list[Surface]] = defaultdict(list)
+    for words, rows in bare.items():
+        if len(rows) < known[words].total():
+            by_type[known[words].most_common(1)[0][0]].append(words)
+    for type_, texts in sorted(by_type.items()):
+        texts.sort(key=lambda words: -len(bare[words]))
+        yield Finding(
+            f"texts that are usually {type_}, but not annotated",
+            sum(len(bare[words]) for words in texts),
+            f"annotate those that are {type_}: an O teaches the model that they are not",
+            [
+                f"{' '.join(words)!r}: annotated {known[words].total()} times, not in {places(bare[words], show)}"
+                for words in texts[:show]
+            ],
+        )
+
+
+def _bare(sentence: Sentence, known: dict[Surface, Counter[str]]) -> Iterator[Surface]:
+    """Walk over the known texts of a sentence that touch no entity, the longest first at each word."""
+    longest = max((len(words) for words in known), default=0)
+    taken = {at for span in sentence.spans for at in range(span.start, span.end)}
+    at = 0
+    while at < len(sentence.words):
+        ends = range(min(at + longest, len(sentence.words)), at, -1)
+        end = next((end for end in ends if sentence.words[at:end] in known), at)
+        if end > at and taken.isdisjoint(range(at, end)):
+            yield sentence.words[at:end]
+        at = max(end, at + 1)
+
+
+def _has_letters(words: Surface) -> bool:
+    return sum(character.isalpha() for word in words for character in word) > 1
+
+
+def edges(corpus: Corpus, show: int = SHOWN) -> Iterator[Finding]:
+    """Find entities whose edges look like a slip of the hand."""
+    marks, halves = [], []
+    for row, sentence in enumerate(corpus, 1):
+        for span in sentence.spans:
+            if _ends_in_a_mark(sentence, span):
+                marks.append(f"sentence {row}: {quoted(sentence, span.start, span.end)}")
+            if _cuts_a_word(sentence, span):
+                halves.append(f"sentence {row}: {quoted(sentence, span.start, span.end)}")
+    if marks:
+        advice = "leave the mark outside, unless it belongs to the name"
+        yield Finding("entities that begin or end with a punctuation mark", len(marks), advice, marks[:show])
+    if halves:
+        advice = "let them end where the word ends, unless that is meant"
+        yield Finding("entities that begin or end inside a word", len(halves), advice, halves[:show])
+
+
+def _ends_in_a_mark(sentence: Sentence, span: Span) -> bool:
+    outer = (sentence.words[span.start], sentence.words[span.end - 1])
+    return any(not any(character.isalnum() for character in word) for word in outer)
+
+
+def _cuts_a_word(sentence: Sentence, span: Span) -> bool:
+    text, offsets = sentence.located()
+    first, last = offsets[span.start][0], offsets[span.end - 1][1]
+    return any(0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum() for at in (first, last))

@@ -1,0 +1,30 @@
+"""Names of types that are easily taken for one another."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from retainer.data.checks.finding import Finding
+from retainer.data.corpus import Corpus
+
+
+def alike(corpus: Corpus, known: Sequence[str] = ()) -> Iterator[Finding]:
+    """Find types that differ in case and marks alone, in the data or from those of the model."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for type_ in dict.fromkeys([*known, *corpus.types]):
+        groups[_bones(type_)].append(type_)
+    for names in groups.values():
+        if len(names) > 1:
+            count = sum(corpus.counts[name] for name in names)
+            yield Finding(
+                f"types that differ in spelling alone: {', '.join(names)}",
+                count,
+                "to a model these are different types; rename one if they are meant to be the same",
+                weight="mend",
+            )
+
+
+def _bones(name: str) -> str:
+    """Reduce a name to what a person hears."""
+    return "".join(character for character in name.casefold() if character.isalnum()) or name

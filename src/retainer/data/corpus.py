@@ -1,0 +1,54 @@
+"""A corpus: sentences, and what was noticed while reading them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from retainer.data.spans import Sentence
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Sentences in file order. ``oddities`` counts what was accepted but is worth a look (``retainer check``)."""
+
+    sentences: tuple[Sentence, ...]
+    source: str = "memory"
+    format: str = ""
+    scheme: str = ""
+    oddities: Mapping[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """Count the sentences."""
+        return len(self.sentences)
+
+    def __iter__(self) -> Iterator[Sentence]:
+        """Walk through the sentences in file order."""
+        return iter(self.sentences)
+
+    def __getitem__(self, index: int) -> Sentence:
+        """Return one sentence."""
+        return self.sentences[index]
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """Entities per type."""
+        return Counter(span.type for sentence in self.sentences for span in sentence.spans)
+
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        """The entity types, in alphabetical order."""
+        return tuple(sorted(self.counts))
+
+
+def fingerprint(sentences: Iterable[Sentence]) -> str:
+    """Return the SHA-256 of words and entities, the same whatever file and format they came from."""
+    digest = hashlib.sha256()
+    for sentence in sentences:
+        spans = [(span.start, span.end, span.type) for span in sentence.spans]
+        digest.update(json.dumps([sentence.words, spans], separators=(",", ":")).encode() + b"\n")
+    return digest.hexdigest()

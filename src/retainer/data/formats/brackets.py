@@ -1,0 +1,41 @@
+"""Entities that open and close like brackets."""
+
+from collections import Counter
+
+from retainer.data.spans import Span
+from retainer.errors import InputError
+
+NESTED = "entities inside another"
+"""The oddity of an entity that lies in a larger one; it is passed over."""
+
+
+class Nest:
+    """The entities of one sentence while it is read; of nested ones the outermost stays, for spans are flat."""
+
+    def __init__(self, seen: Counter[str]) -> None:
+        self._seen = seen
+        self._open: list[tuple[int, str]] = []
+        self._closed: list[Span] = []
+
+    def open(self, type_: str, at: int) -> None:
+        """Begin an entity at word ``at``."""
+        self._open.append((at, type_))
+
+    def close(self, at: int) -> None:
+        """End the entity that was begun last before word ``at``."""
+        if not self._open:
+            raise InputError("an entity ends here, but none has begun; remove the end, or add the beginning")
+        start, type_ = self._open.pop()
+        if start == at:
+            raise InputError(f"an entity of type {type_} holds no word; remove it")
+        if self._open:
+            self._seen[NESTED] += 1
+        else:
+            self._closed.append(Span(start, at, type_))
+
+    def spans(self) -> tuple[Span, ...]:
+        """Return the entities of the sentence, which must all have ended."""
+        if self._open:
+            start, type_ = self._open[-1]
+            raise InputError(f"the sentence ends, but its {type_} that began at word {start + 1} does not; add its end")
+        return tuple(self._closed)

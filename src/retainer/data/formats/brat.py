@@ -1,0 +1,223 @@
+"""The standoff files of brat: a text (.txt) and beside it annotations that count its characters (.ann)."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from retainer.data.corpus import Corpus
+from retainer.data.formats.offset_units import BREAKS, MARK, POINTS, UTF16, Ruler, ruler_for
+from retainer.data.formats.standoff import Tag, agree, line_of, sentences_of
+from retainer.data.lines import blamed, is_blank, numbered, written
+from retainer.data.spans import Sentence, Span
+from retainer.data.text_files import load
+from retainer.data.words import Offset
+from retainer.errors import InputError
+
+PIECES = "entities in several pieces"
+"""The oddity of an entity with other words between its pieces; no span holds that, so it is passed over."""
+
+_KINDS = {
+    "R": "relations",
+    "*": "relations",
+    "E": "events",
+    "A": "attributes",
+    "M": "attributes",
+    "N": "normalizations",
+    "#": "notes",
+}
+"""The annotations that mark no text, by how their lines begin; they are counted and passed over."""
+
+_BOUND = re.compile(r"(T[^ \t]*)\t([^ \t]+) ([0-9]{1,15} [0-9]{1,15}(?:;[0-9]{1,15} [0-9]{1,15})*) *(?:\t(.*))?", re.S)
+_OTHER = re.compile(r"([REAMN#][0-9][^ \t]*|\*)\t[^ \t]")
+_GAP = re.compile(r"[ \t\r\n]")
+_CONFIGURED = re.compile(r"[A-Za-z0-9_-]+")
+
+_WAYS = (BREAKS, POINTS, UTF16, MARK)
+"""The ways to count that occur, the likeliest first: brat's own, where a text has the line ends of Windows."""
+
+_SIZE = 100
+"""Sentences in a document that we write: brat shows a document on one page."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """A line that marks text: its number, its name, and what it says."""
+
+    line: int
+    id: str
+    type: str
+    pieces: tuple[Offset, ...]
+    text: str | None
+
+
+def sniff_brat(line: str) -> bool:
+    """Recognise a file of annotations by a first line that marks text and shows it."""
+    match = _BOUND.fullmatch(line)
+    return match is not None and match[4] is not None
+
+
+def read_brat(text: str, source: str = "memory") -> Corpus:
+    """Read a document, whichever of its two files is given; the other one must lie beside it."""
+    base, ending = os.path.splitext(source)
+    given_text = ending == ".txt"
+    other = f"{base}.ann" if given_text else f"{base}.txt"
+    if not os.path.isfile(other):
+        raise InputError(f"{source}: there is no {Path(other).name} beside it; brat keeps text and annotations apart")
+    pair = (text, load(other), other) if given_text else (load(other), text, source)
+    return read_pair(*pair, source)
+
+
+def read_pair(text: str, annotations: str, place: str, source: str) -> Corpus:
+    """Read a text and its annotations, which come from ``place``; a line with a visible character is a sentence."""
+    seen: Counter[str] = Counter()
+    bounds = _bounds(annotations, place, seen)
+    ways = _WAYS if "\r\n" in text else _WAYS[1:]
+    ruler = ruler_for(text, ways, lambda ruler: all(_fits(bound, ruler, text) for bound in bounds))
+    seen.update(ruler.oddities if bounds else [])
+    tags = [tag for bound in bounds if (tag := _tag(bound, ruler, text, place, seen))]
+    return Corpus(sentences_of(text, tags, place, seen), source, "brat", oddities=dict(+seen))
+
+
+def write_brat(sentences: Iterable[Sentence]) -> dict[str, str]:
+    """Write documents of a hundred sentences, a sentence a line, and the list of types that brat wants beside them.
+
+    There is no place for words, so reading cuts the text anew.
+    """
+    writer = _Writer()
+    written(sentences, writer.line)
+    return writer.files()
+
+
+# ------------------------------------------------------------------------------------------------------- reading
+
+
+def _bounds(annotations: str, place: str, seen: Counter[str]) -> list[_Bound]:
+    """Return the lines that mark text, and count those that do not."""
+    found = []
+    for number, line in numbered(annotations):
+        if not is_blank(line):
+            with blamed(f"{place}:{number}"):
+                if line.startswith("T"):
+                    found.append(_bound(number, line))
+                else:
+                    seen[_kind(line)] += 1
+    return found
+
+
+def _bound(number: int, line: str) -> _Bound:
+    match = _BOUND.fullmatch(line)
+    if match is None:
+        raise InputError(f"found {line[:60]!r}; expected a name such as T1, a tab, TYPE START END, a tab and the text")
+    pieces = [piece.split(" ") for piece in match[3].split(";")]
+    ordered = sorted((int(start), int(end)) for start, end in pieces)
+    return _Bound(number, match[1], match[2], tuple(ordered), match[4])
+
+
+def _kind(line: str) -> str:
+    if not _OTHER.match(line):
+        raise InputError(f"found {line[:60]!r}; expected a name such as T1, R1, E1, A1, N1 or #1, a tab and more")
+    return f"{_KINDS[line[0]]} beside the entities"
+
+
+def _fits(bound: _Bound, ruler: Ruler, text: str) -> bool:
+    """Say whether a line shows what it covers; after the text a tab and a comment may stand."""
+    pieces = [ruler.covered(text, *piece) for piece in bound.pieces]
+    covered = [piece for piece in pieces if piece is not None]
+    if len(covered) < len(pieces):
+        return False
+    shown = bound.text
+    return shown is None or any(agree(part, " ".join(covered)) for part in (shown, shown.partition("\t")[0]))
+
+
+def _tag(bound: _Bound, ruler: Ruler, text: str, place: str, seen: Counter[str]) -> Tag | None:
+    """Make one span of a line; pieces with nothing but white space between them are one entity over a line end."""
+    with blamed(f"{place}:{bound.line}: tag {bound.id}"):
+        if not _fits(bound, ruler, text):
+            raise InputError(_misfit(bound, text))
+    pieces = [(ruler.positions[start], ruler.positions[end]) for start, end in bound.pieces]
+    between = [text[left[1] : right[0]] for left, right in zip(pieces, pieces[1:], strict=False)]
+    if "".join(between).strip():
+        seen[PIECES] += 1
+        return None
+    return Tag(bound.line, bound.id, Span(pieces[0][0], pieces[-1][1], bound.type), None)
+
+
+def _misfit(bound: _Bound, text: str) -> str:
+    """Say what is wrong with a line, in the offsets that it has."""
+    for start, end in bound.pieces:
+        if not start < end <= len(text):
+            return f"{start}-{end} is empty or lies outside the text of {len(text)} characters"
+    where = ";".join(f"{start}-{end}" for start, end in bound.pieces)
+    found = " ".join(text[start:end] for start, end in bound.pieces)
+    return f"its text is {bound.text!r}, but the text has {found!r} at {where}; correct one of them"
+
+
+# ------------------------------------------------------------------------------------------------------- writing
+
+
+class _Writer:
+    """Collects the two files of every document."""
+
+    def __init__(self) -> None:
+        self._texts: list[list[str]] = []
+        self._notes: list[list[str]] = []
+        self._types: set[str] = set()
+        self._at = 0
+
+    def line(self, sentence: Sentence) -> str:
+        """Take the line of a sentence, if it would come back as one."""
+        text, spans = line_of(sentence)
+        if "\r" in text:
+            raise InputError("it has a carriage return, which brat takes for a line end and may not count; remove it")
+        for span in spans:
+            if _GAP.search(span.type):
+                raise InputError(f"the type {span.type!r} has a blank, a tab or a line break, which end it; rename it")
+        if not self._texts or len(self._texts[-1]) == _SIZE:
+            self._texts.append([])
+            self._notes.append([])
+            self._at = 0
+        for span in spans:
+            self._notes[-1].append(self._note(len(self._notes[-1]) + 1, span, text))
+            self._types.add(span.type)
+        self._texts[-1].append(text + "\n")
+        self._at += len(text) + 1
+        return text
+
+    def _note(self, number: int, span: Span, text: str) -> str:
+        """Return the line of an entity; like brat, in pieces where it goes over a line end."""
+        pieces = _pieces(text, span)
+        places = ";".join(f"{self._at + start} {self._at + end}" for start, end in pieces)
+        shown = " ".join(text[start:end] for start, end in pieces)
+        return f"T{number}\t{span.type} {places}\t{shown}\n"
+
+    def files(self) -> dict[str, str]:
+        """Return the texts of all files by their names."""
+        if not self._texts:
+            return {}
+        files = {"annotation.conf": _configuration(self._types)}
+        width = max(4, len(str(len(self._texts))))
+        for number, (lines, notes) in enumerate(zip(self._texts, self._notes, strict=True), 1):
+            files[f"{number:0{width}}.txt"] = "".join(lines)
+            files[f"{number:0{width}}.ann"] = "".join(notes)
+        return files
+
+
+def _pieces(text: str, span: Span) -> Sequence[Offset]:
+    pieces, at = [], span.start
+    for part in text[span.start : span.end].split("\n"):
+        if part.strip():
+            start = at + len(part) - len(part.lstrip())
+            pieces.append((start, start + len(part.strip())))
+        at += len(part) + 1
+    return pieces
+
+
+def _configuration(types: Iterable[str]) -> str:
+    """Name the types for brat's menus; names it could not read are left to its user."""
+    entities = "".join(f"{type_}\n" for type_ in sorted(types) if _CONFIGURED.fullmatch(type_))
+    return f"[entities]\n{entities}\n[relations]\n\n[events]\n\n[attributes]\n"

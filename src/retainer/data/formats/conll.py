@@ -1,0 +1,124 @@
+"""CoNLL columns: a word and its tag on every line, a blank line after every sentence."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from retainer.data.corpus import Corpus
+from retainer.data.formats.records import sniff_json
+from retainer.data.formats.tagged import tagged
+from retainer.data.lines import blamed, is_blank, numbered, written
+from retainer.data.spans import Sentence, split_tag, tags_of
+from retainer.errors import InputError
+
+_FEW = 10
+"""A text whose lines end in a tag by chance has at most one such line in so many."""
+_COLUMNS = 4
+"""Lines that all have more words than this are no columns, however alike they are."""
+_TAB = re.compile("\t")
+_BLANKS = re.compile(" +")
+_DOCSTART = re.compile(r"-DOCSTART-(?![^ \t])")
+_BREAK = re.compile(r"[\t\n\r]")
+_TAGGED = re.compile(r"[^\t]\t(?:O|[BIESLU]-[^\t\"{}\[\]<>]+) *$")
+
+
+def sniff_conll(line: str) -> bool:
+    """Recognise a line that ends in a tab and a tag of letters that close no JSON: its word may look like anything."""
+    return _TAGGED.search(line) is not None
+
+
+def read_conll(text: str, source: str = "memory") -> Corpus:
+    """Read two or more columns, the word first and the tag last, in any of the tag schemes.
+
+    A tab in the first line of data means that tabs part the columns, so words may hold blanks; otherwise blanks do.
+    Lines that begin with ``-DOCSTART-`` part documents and hold no word.
+    """
+    try:
+        return tagged(_sentences(text, source), source, "conll", {})
+    except InputError as error:
+        if not _is_plain(text):
+            raise
+        raise InputError(f"{source} looks like plain text without annotation ({error})") from None
+
+
+def _is_plain(text: str) -> bool:
+    """Say whether these are texts: lines of several lengths, of which hardly any ends in a tag (the B-52), and no JSON.
+
+    Where all lines have as many columns, or tabs part them, somebody meant columns, and the tags are what is wrong.
+    """
+    lines = [line for _, line in numbered(text) if not is_blank(line)]
+    if not lines or "\t" in lines[0] or sniff_json(lines[0]):
+        return False
+    widths = {len(_BLANKS.split(line.strip(" "))) for line in lines}
+    return (len(widths) > 1 or max(widths) > _COLUMNS) and _FEW * sum(map(is_row, lines)) < len(lines)
+
+
+def write_conll(sentences: Iterable[Sentence]) -> str:
+    """Write word, tab and IOB2 tag on a line; what would not read back the same is refused."""
+    return written(sentences, _block)
+
+
+def is_row(line: str) -> bool:
+    """Say whether a line alone could be a row of columns: a word, and at the end a tag."""
+    cells = (_TAB if "\t" in line else _BLANKS).split(line.strip(" "))
+    try:
+        split_tag(cells[-1])
+    except InputError:
+        return _DOCSTART.match(line) is not None
+    return len(cells) > 1
+
+
+def _sentences(text: str, source: str) -> Iterator[tuple[list[str], list[str]]]:
+    for filled, rows in groupby(_rows(text, source), key=bool):
+        if filled:
+            pairs = [row for row in rows if row]
+            yield [word for word, _ in pairs], [tag for _, tag in pairs]
+
+
+def _rows(text: str, source: str) -> Iterator[tuple[str, str] | None]:
+    """Yield word and tag of every line, and None where a sentence ends."""
+    separator, width = None, 0
+    for number, line in numbered(text):
+        if is_blank(line) or _DOCSTART.match(line):
+            yield None
+            continue
+        separator = separator or (_TAB if "\t" in line else _BLANKS)
+        cells = separator.split(line.rstrip(" "))
+        with blamed(f"{source}:{number}"):
+            _check_width(len(cells), width)
+            _check_cells(cells)
+        width = len(cells)
+        yield cells[0], cells[-1]
+
+
+def _check_width(found: int, before: int) -> None:
+    columns = "1 column" if found == 1 else f"{found} columns"
+    if before and found != before:
+        raise InputError(
+            f"found {columns} where the lines before have {before}; give every line the same columns, parted by tabs "
+            "or by blanks as in the first line"
+        )
+    if found < 2:
+        raise InputError(f"found {columns}; a line needs a word and, parted by a tab or a blank, its tag")
+
+
+def _check_cells(cells: Sequence[str]) -> None:
+    if not cells[0]:
+        raise InputError("the first column is empty; it must hold the word")
+    for cell in cells:
+        if _BREAK.search(cell):
+            raise InputError(f"{cell!r} contains a tab or a line break, which a column cannot hold; replace it")
+    split_tag(cells[-1])
+
+
+def _block(sentence: Sentence) -> str:
+    return "".join(map(_line, sentence.words, tags_of(sentence))) + "\n"
+
+
+def _line(word: str, tag: str) -> str:
+    _check_cells((word, tag))
+    if _DOCSTART.match(word):
+        raise InputError(f"the word {word!r} would read back as the beginning of a document; replace it")
+    if tag.endswith(" "):
+        raise InputError(f"the type in {tag!r} ends with a blank, which would be lost; rename it")
+    return f"{word}\t{tag}\n"

@@ -1,0 +1,97 @@
+"""The .name files of OntoNotes: a sentence on every line, its words parted by blanks, its entities in ENAMEX tags."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from xml.sax.saxutils import escape, unescape
+
+from retainer.data.corpus import Corpus
+from retainer.data.formats.brackets import Nest
+from retainer.data.formats.char_spans import INNER
+from retainer.data.formats.ptb_escapes import plain, spelt
+from retainer.data.lines import blamed, is_blank, numbered, written
+from retainer.data.spans import Sentence, Span
+from retainer.errors import InputError
+
+UNENDED = "documents without </DOC>"
+
+_QUOTES = {'"': "&quot;", "'": "&apos;"}
+_MARKS = {mark: quote for quote, mark in _QUOTES.items()}
+_OPENING = re.compile(r'<DOC(?:[ \t]+DOCNO="[^"]*")?[ \t]*>[ \t]*')
+_EDGE = re.compile(r"[ \t]*(<DOC(?:[ \t][^>]*)?>|</DOC>)[ \t]*")
+_TAG = re.compile(r"(<ENAMEX(?:[ \t][^>]*)?>|</ENAMEX[ \t]*>)")
+_TYPE = re.compile(r'[ \t]TYPE="([^"]+)"')
+_INSIDE = re.compile(r'[ \t][SE]_OFF="|</ENAMEX[ \t]*>(?=[^ \t<])|(?<=[^ \t>])<ENAMEX[ \t>]')
+"""Where an entity begins or ends inside a word: the offsets of OntoNotes, or a tag without a blank beside it."""
+
+
+def sniff_enamex(line: str) -> bool:
+    """Recognise a file by the tag that begins its first document."""
+    return _OPENING.fullmatch(line) is not None
+
+
+def read_enamex(text: str, source: str = "memory") -> Corpus:
+    """Read ``<ENAMEX TYPE="ORG">…</ENAMEX>`` around the words between blanks, one sentence a line.
+
+    Where ``S_OFF`` or ``E_OFF`` say that only a part of a word is meant, the entity is the whole word, as in the
+    CoNLL-2012 columns of the same text; a tag that itself stands inside a word cuts it. Both are counted.
+    """
+    seen: Counter[str] = Counter()
+    sentences, edges = [], Counter[bool]()
+    for number, line in numbered(text):
+        if edge := _EDGE.fullmatch(line):
+            edges[edge[1] == "</DOC>"] += 1
+        elif not is_blank(line):
+            with blamed(f"{source}:{number}"):
+                sentences.append(_sentence(line, seen))
+    seen[UNENDED] = max(0, edges[False] - edges[True])
+    return Corpus(tuple(sentences), source, "enamex", oddities=dict(+seen))
+
+
+def write_enamex(sentences: Iterable[Sentence]) -> str:
+    """Write one document; what would not read back the same is refused."""
+    text = written(sentences, _line)
+    return f'<DOC DOCNO="retainer">\n{text}</DOC>\n' if text else ""
+
+
+def _sentence(line: str, seen: Counter[str]) -> Sentence:
+    words, nest = list[str](), Nest(seen)
+    if "<" not in line:
+        return Sentence(tuple(_words(line)))
+    for at, piece in enumerate(_TAG.split(line)):
+        if at % 2 == 0:
+            words += _words(piece)
+        elif piece.startswith("</"):
+            nest.close(len(words))
+        else:
+            nest.open(_type(piece), len(words))
+    seen[INNER] += len(_INSIDE.findall(line))
+    if not words:
+        raise InputError("found tags but no word between them; remove the line")
+    return Sentence(tuple(words), nest.spans())
+
+
+def _words(piece: str) -> list[str]:
+    words = [word for word in piece.replace("\t", " ").split(" ") if word]
+    return [plain(unescape(word, _MARKS) if "&" in word else word) for word in words]
+
+
+def _type(tag: str) -> str:
+    match = _TYPE.search(tag)
+    if match is None:
+        raise InputError(f'{tag} names no type; write <ENAMEX TYPE="ORG">, say')
+    return unescape(match[1], _MARKS)
+
+
+def _line(sentence: Sentence) -> str:
+    words = [escape(spelt(word)) for word in sentence.words]
+    for span in sentence.spans:
+        words[span.start] = f'<ENAMEX TYPE="{_attribute(span)}">{words[span.start]}'
+        words[span.end - 1] += "</ENAMEX>"
+    return " ".join(words) + "\n"
+
+
+def _attribute(span: Span) -> str:
+    if "\n" in span.type or "\r" in span.type:
+        raise InputError(f"the type {span.type!r} has a line break, which would end the sentence; rename it")
+    return escape(span.type, _QUOTES)

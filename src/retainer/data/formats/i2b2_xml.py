@@ -1,0 +1,103 @@
+"""A clinical note in the XML of I2B2-2014: its text and its tags, before anybody checks the ones with the other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from xml.parsers import expat
+
+from retainer.data.formats.standoff import Tag
+from retainer.data.lines import blamed
+from retainer.data.spans import Span
+from retainer.errors import InputError
+
+ROOT = "deIdi2b2"
+"""The outermost element."""
+
+_NUMBER = re.compile("[0-9]{1,15}")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A text and the tags that count its characters."""
+
+    text: str
+    tags: tuple[Tag, ...]
+
+
+def parse(text: str, source: str) -> Note:
+    """Parse a note; nothing that it names is fetched, and one that brings a document type of its own is refused."""
+    reader = _Reader(source)
+    try:
+        reader.parser.Parse(text, True)
+    except expat.ExpatError as error:
+        reason = expat.ErrorString(error.code)
+        raise InputError(f"{source}:{error.lineno}: this is not whole XML ({reason}); is the file damaged?") from error
+    for part in ("TEXT", "TAGS"):
+        if reader.parts.count(part) != 1:
+            raise InputError(f"{source}: found {reader.parts.count(part)} elements {part} in {ROOT}; there must be one")
+    return Note("".join(reader.pieces), tuple(reader.tags))
+
+
+class _Reader:
+    """Listens to the parser. Entities need a document type to be declared in, so refusing that refuses them all."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.path: list[str] = []
+        self.parts: list[str] = []
+        self.pieces: list[str] = []
+        self.tags: list[Tag] = []
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.StartDoctypeDeclHandler = self._doctype
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._characters
+
+    def _doctype(self, *_: object) -> None:
+        with blamed(self._place()):
+            raise InputError("the file has a DOCTYPE, which could fetch or hide anything; remove it")
+
+    def _start(self, name: str, attributes: Mapping[str, str]) -> None:
+        with blamed(self._place()):
+            if not self.path and name != ROOT:
+                raise InputError(f"found <{name}> where <{ROOT}> must stand; is this a file of I2B2-2014?")
+            if self.path[1:] == ["TEXT"]:
+                raise InputError(f"found <{name}> in TEXT, where only characters may stand")
+            if self.path[1:] == ["TAGS"]:
+                self.tags.append(_tag(self.parser.CurrentLineNumber, name, attributes))
+        if len(self.path) == 1:
+            self.parts.append(name)
+        self.path.append(name)
+
+    def _end(self, _: str) -> None:
+        self.path.pop()
+
+    def _characters(self, characters: str) -> None:
+        if self.path[1:] == ["TEXT"]:
+            self.pieces.append(characters)
+
+    def _place(self) -> str:
+        return f"{self.source}:{self.parser.CurrentLineNumber}"
+
+
+def _tag(line: int, element: str, attributes: Mapping[str, str]) -> Tag:
+    id_ = attributes.get("id", element)
+    with blamed(f"tag {id_}"):
+        span = Span(_number(attributes, "start"), _number(attributes, "end"), _filled(attributes, "TYPE"))
+    return Tag(line, id_, span, attributes.get("text"))
+
+
+def _number(attributes: Mapping[str, str], name: str) -> int:
+    value = _filled(attributes, name)
+    if not _NUMBER.fullmatch(value):
+        raise InputError(f"the attribute {name} is {value!r}; it must count characters")
+    return int(value)
+
+
+def _filled(attributes: Mapping[str, str], name: str) -> str:
+    if not attributes.get(name):
+        raise InputError(f"the attribute {name} is missing or empty; a tag needs start, end and TYPE")
+    return attributes[name]

@@ -1,0 +1,142 @@
+"""JSON records: one to a line, or in a list; and what their fields must be."""
+
+import json
+import re
+import reprlib
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from retainer.data.lines import blamed, is_blank, numbered
+from retainer.errors import InputError
+
+Record = dict[str, Any]
+
+EMPTY = "empty texts"
+"""The oddity of a record without a word; it is passed over."""
+
+_T = TypeVar("_T")
+_NAMES = {str: "a string", int: "a whole number", list: "a list", dict: "an object"}
+_OBJECT = re.compile(r'\{\s*("[^"]*"\s*:|\}?\s*$)')
+_LIST = re.compile(r'\[\s*(\{\s*("|$)|\]?\s*$)')
+_BETWEEN = re.compile(r"[\s,]*")
+_SURROGATE = re.compile(r"\\u[dD]")
+
+
+def sniff_json(line: str) -> bool:
+    """Recognise a line that opens a JSON object or a list of them, even a broken one.
+
+    A brace or a bracket alone proves nothing: both are words in a file of columns.
+    """
+    return sniff_list(line) or _OBJECT.match(line.lstrip(" \t")) is not None
+
+
+def sniff_list(line: str) -> bool:
+    """Recognise a line that opens a list of JSON objects."""
+    return _LIST.match(line.lstrip(" \t")) is not None
+
+
+def keys_of(line: str) -> frozenset[str]:
+    """Return the keys of the record on a line; a line that holds none has no keys."""
+    try:
+        return frozenset(parse(line))
+    except InputError:
+        return frozenset()
+
+
+def records(text: str, source: str) -> Iterator[tuple[str, Record]]:
+    """Yield the place of every record, for complaints about it, and the record."""
+    for number, line in numbered(text):
+        if not is_blank(line):
+            where = f"{source}:{number}"
+            with blamed(where):
+                record = parse(line)
+            yield where, record
+
+
+def parse(line: str) -> Record:
+    """Return the record on a line."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"this is not JSON ({_reason(error)}); write one JSON object per line") from error
+    if not isinstance(value, dict):
+        raise InputError(f"found {reprlib.repr(value)} where an object must stand; write one JSON object per line")
+    if _SURROGATE.search(line):
+        _refuse_surrogates(value)
+    return value
+
+
+def listed(text: str, source: str) -> Iterator[tuple[str, Record]]:
+    """Yield the place of every record in a JSON list, which may go over many lines, and the record."""
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", 1)
+        raise InputError(f"{source}:{line}: this is not JSON ({_reason(error)}); is the file damaged?") from error
+    if not isinstance(values, list):
+        raise InputError(f"{source}:1: found {reprlib.repr(values)} where a list must stand")
+    half = _SURROGATE.search(text)
+    for line, value in zip(_lines(text, len(values)), values, strict=True):
+        where = f"{source}:{line}"
+        with blamed(where):
+            record = checked(value, dict)
+            if half:
+                _refuse_surrogates(record)
+        yield where, record
+
+
+def _reason(error: Exception) -> str:
+    return f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+
+
+def _lines(text: str, count: int) -> Iterator[int]:
+    """Yield the lines on which the members of a list begin: the decoder does not tell, so it walks through again."""
+    decoder, at, line = json.JSONDecoder(), text.index("[") + 1, 1 + text.count("\n", 0, text.index("["))
+    for _ in range(count):
+        match = _BETWEEN.match(text, at)
+        start = match.end() if match else at
+        line += text.count("\n", at, start)
+        yield line
+        at = decoder.raw_decode(text, start)[1]
+        line += text.count("\n", start, at)
+
+
+def _refuse_surrogates(record: Record) -> None:
+    """JSON can spell half a character; no tokenizer takes it and no file can hold it."""
+    try:
+        dump(record).encode()
+    except UnicodeEncodeError as error:
+        raise InputError("found half a surrogate pair, which is no character; remove it") from error
+
+
+def dump(record: Record) -> str:
+    """Return the line of a record."""
+    return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def checked(value: Any, kind: type[_T]) -> _T:
+    """Return ``value`` if it is of exactly that kind: to Python ``true`` is a number, but it is no offset."""
+    if type(value) is not kind:
+        raise InputError(f"must be {_NAMES[kind]}, found {reprlib.repr(value)}")
+    return value
+
+
+def field(record: Record, key: str, kind: type[_T]) -> _T:
+    """Return a field that must be there."""
+    if key not in record:
+        raise InputError(f"the key {key!r} is missing; found {_listed(record)}")
+    with blamed(key):
+        return checked(record[key], kind)
+
+
+def each(record: Record, key: str, make: Callable[[Any], _T]) -> list[_T]:
+    """Make something of every member of a list; complaints name the member."""
+    made = []
+    for number, member in enumerate(field(record, key, list)):
+        with blamed(f"{key}[{number}]"):
+            made.append(make(member))
+    return made
+
+
+def _listed(record: Record) -> str:
+    return ", ".join(map(repr, record)) or "no keys"

@@ -1,0 +1,71 @@
+"""The table of formats: what each is called, how it is read, written and recognised."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from retainer.data.corpus import Corpus
+from retainer.data.formats.brat import read_brat, sniff_brat, write_brat
+from retainer.data.formats.conll import read_conll, sniff_conll, write_conll
+from retainer.data.formats.conll2012 import read_conll2012, sniff_conll2012, write_conll2012
+from retainer.data.formats.doccano import read_doccano, sniff_doccano, write_doccano
+from retainer.data.formats.enamex import read_enamex, sniff_enamex, write_enamex
+from retainer.data.formats.i2b2 import read_i2b2, sniff_i2b2, write_i2b2
+from retainer.data.formats.jsonl import read_jsonl
+from retainer.data.formats.labelstudio import (
+    read_labelstudio,
+    sniff_labelstudio,
+    suggest_labelstudio,
+    write_labelstudio,
+)
+from retainer.data.formats.prodigy import read_prodigy, sniff_prodigy, suggest_prodigy, write_prodigy
+from retainer.data.formats.records import sniff_json
+from retainer.data.formats.tokens import write_tokens
+from retainer.data.lines import opening
+from retainer.data.spans import Sentence
+from retainer.data.suggested import Suggested
+from retainer.errors import unknown
+
+
+@dataclass(frozen=True)
+class Format:
+    """How a format is read from text, written to text, and recognised by its first line that is not blank."""
+
+    read: Callable[[str, str], Corpus]
+    write: Callable[[Iterable[Sentence]], str | Mapping[str, str]]
+    """Make the text of a file, or the texts of the files of a folder by their names."""
+    sniff: Callable[[str], bool]
+
+
+FORMATS: dict[str, Format] = {
+    "prodigy": Format(read_prodigy, write_prodigy, sniff_prodigy),
+    "doccano": Format(read_doccano, write_doccano, sniff_doccano),
+    "labelstudio": Format(read_labelstudio, write_labelstudio, sniff_labelstudio),
+    "jsonl": Format(read_jsonl, write_tokens, sniff_json),
+    "i2b2": Format(read_i2b2, write_i2b2, sniff_i2b2),
+    "conll2012": Format(read_conll2012, write_conll2012, sniff_conll2012),
+    "enamex": Format(read_enamex, write_enamex, sniff_enamex),
+    "brat": Format(read_brat, write_brat, sniff_brat),
+    "conll": Format(read_conll, write_conll, sniff=lambda line: True),
+}
+"""The formats by name, in the order in which a file is tried; columns come last because they can look like anything."""
+
+SUGGESTIONS: dict[str, Callable[[Iterable[Suggested], str], str]] = {
+    "labelstudio": suggest_labelstudio,
+    "prodigy": suggest_prodigy,
+}
+"""The formats in which what a model found can be given to a person to correct; they take the name of the model too."""
+
+
+def named(name: str) -> Format:
+    """Return a format by its name."""
+    if name in FORMATS:
+        return FORMATS[name]
+    raise unknown("format", name, sorted(FORMATS))
+
+
+def sniffed(text: str) -> Format:
+    """Return the format that the first line of a text speaks of; a tag after a tab tells columns from all but brat."""
+    line = opening(text)
+    if sniff_conll(line) and not sniff_brat(line):
+        return FORMATS["conll"]
+    return next(format for format in FORMATS.values() if format.sniff(line))

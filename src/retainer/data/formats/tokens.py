@@ -1,0 +1,57 @@
+"""The records of Hugging Face datasets: a list of words and a list of tags."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from retainer.data.corpus import Corpus
+from retainer.data.formats.records import EMPTY, Record, checked, dump, each, keys_of, records
+from retainer.data.formats.tagged import Row, tagged
+from retainer.data.lines import blamed, written
+from retainer.data.spans import Sentence, split_tag, tags_of
+from retainer.errors import InputError
+
+_TAGS = ("ner_tags", "tags", "labels")
+
+
+def sniff_tokens(line: str) -> bool:
+    """Recognise a record by its words and tags."""
+    keys = keys_of(line)
+    return "tokens" in keys and not keys.isdisjoint(_TAGS)
+
+
+def read_tokens(text: str, source: str = "memory") -> Corpus:
+    """Read ``{"tokens": [...], "ner_tags": [...]}``; the tags may also be called ``tags`` or ``labels``."""
+    rows = []
+    for where, record in records(text, source):
+        with blamed(where):
+            rows.append(_row(record))
+    filled = [row for row in rows if row[0]]
+    return tagged(filled, source, "jsonl", {EMPTY: len(rows) - len(filled)})
+
+
+def write_tokens(sentences: Iterable[Sentence]) -> str:
+    """Write words and IOB2 tags; a running text, where there was one, is left behind."""
+    return written(sentences, lambda one: dump({"tokens": list(one.words), "ner_tags": tags_of(one)}))
+
+
+def _row(record: Record) -> Row:
+    key = next((key for key in _TAGS if key in record), _TAGS[0])
+    words, tags = each(record, "tokens", _word), each(record, key, _tag)
+    if len(words) != len(tags):
+        raise InputError(f"found {len(words)} tokens and {len(tags)} {key}; every token needs one tag")
+    return words, tags
+
+
+def _word(value: Any) -> str:
+    word = checked(value, str)
+    if not word:
+        raise InputError("the word is empty; leave it out, and its tag too")
+    return word
+
+
+def _tag(value: Any) -> str:
+    if type(value) is int:
+        raise InputError(f"found the number {value}, and numbers carry no names; write tags as strings such as 'B-PER'")
+    tag = checked(value, str)
+    split_tag(tag)
+    return tag

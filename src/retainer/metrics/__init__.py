@@ -1,0 +1,1 @@
+"""Numbers about predictions: F1, forgetting, significance, calibration, thresholds."""

@@ -1,0 +1,153 @@
+"""Scores that mean what they say: of the entities scored 0.8, four in five should be right.
+
+The mean probability of an entity's words is not that. After each task, the dev set or what was set aside tells
+how often the entities of a new type were right at which score, and two numbers per type are fitted to it (Platt's
+scaling: a slope, which is one over a temperature, and a shift). Old types keep the numbers of their own task: later
+data say nothing about them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from retainer.metrics.f1 import Spans
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+Right = np.ndarray[Any, np.dtype[np.bool_]]
+
+STRENGTH = 1.0
+"""How hard the two numbers are pulled to doing nothing, in units of an observation or so: few entities prove little."""
+EDGE = 1e-4
+"""Scores are kept this far from 0 and 1, where a logit ends."""
+BINS = 10
+
+
+@dataclass(frozen=True)
+class Curve:
+    """How a score becomes a probability: the logistic function of slope x logit(score) + shift."""
+
+    slope: float = 1.0
+    shift: float = 0.0
+
+    def __call__(self, scores: Array) -> Array:
+        """Turn scores into probabilities of being right."""
+        return _sigmoid(self.slope * _logit(scores) + self.shift)
+
+
+def fit(scores: Sequence[float] | Array, right: Sequence[bool] | Right) -> Curve:
+    """Find the curve that makes what was seen most probable, not far from doing nothing where little was seen.
+
+    The sum of squares of (slope - 1, shift), times STRENGTH / 2, is added to the negative log-likelihood, which makes
+    the problem strictly convex: Newton's steps, halved where they overshoot, end at the one minimum.
+    """
+    x, y = _logit(np.asarray(scores, dtype=float)), np.asarray(right, dtype=float)
+    design, centre = np.stack([x, np.ones_like(x)], axis=1), np.array([1.0, 0.0])
+    at = centre.copy()
+    for _ in range(100):
+        p = _sigmoid(design @ at)
+        slope = design.T @ (p - y) + STRENGTH * (at - centre)
+        bend = (design * (p * (1 - p))[:, None]).T @ design + STRENGTH * np.eye(2)
+        step = np.linalg.solve(bend, slope)
+        while _loss(at - step, design, y, centre) > _loss(at, design, y, centre) and np.abs(step).max() > 1e-12:
+            step /= 2
+        at = at - step
+        if np.abs(step).max() < 1e-10:
+            break
+    return Curve(float(at[0]), float(at[1]))
+
+
+def _loss(at: Array, design: Array, y: Array, centre: Array) -> float:
+    z = design @ at
+    return float((np.logaddexp(0, z) - y * z).sum() + STRENGTH / 2 * ((at - centre) ** 2).sum())
+
+
+LEAST = 20
+"""Fewer entities than this found on the dev set say nothing about a type's scores."""
+
+
+def curves_of(spans: Spans, scores: Array, gold: Spans, types: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Fit a curve for every type of which enough was found, as a record can hold it."""
+    right, made = hits(spans, gold), {}
+    for number, type_ in enumerate(types):
+        chosen = spans.type == number
+        if chosen.sum() >= LEAST:
+            curve = fit(scores[chosen], right[chosen])
+            made[type_] = {"slope": curve.slope, "shift": curve.shift, "entities": float(chosen.sum())}
+    return made
+
+
+def hits(spans: Spans, gold: Spans) -> Right:
+    """Say of every entity found whether it is right."""
+    true = set(zip(gold.start.tolist(), gold.end.tolist(), gold.type.tolist(), strict=True))
+    found = zip(spans.start.tolist(), spans.end.tolist(), spans.type.tolist(), strict=True)
+    return np.array([one in true for one in found], dtype=bool)
+
+
+def read_curves(record: Mapping[str, Mapping[str, float]]) -> dict[str, Curve]:
+    """Return the curves of a version's record."""
+    return {type_: Curve(facts["slope"], facts["shift"]) for type_, facts in record.items()}
+
+
+def apply(curves: Mapping[str, Curve], scores: Array, types: Iterable[str]) -> Array:
+    """Turn the scores of entities into probabilities, each with the curve of its type; one without keeps its score."""
+    names = np.array(list(types), dtype=object)
+    made = np.array(scores, dtype=float)
+    for type_, curve in curves.items():
+        chosen = names == type_
+        made[chosen] = curve(made[chosen])
+    return made
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Entities with scores in one tenth (from 0): how many, their mean score, and the share of them that is right."""
+
+    tenth: int
+    count: int
+    score: float
+    right: float
+
+
+def bins(scores: Sequence[float] | Array, right: Sequence[bool] | Right) -> list[Bin]:
+    """Sort entities into tenths by score, for a reliability plot; empty tenths are left out."""
+    s, r = np.asarray(scores, dtype=float), np.asarray(right, dtype=float)
+    tenth = np.minimum((s * BINS).astype(int), BINS - 1)
+    return [
+        Bin(number, int(chosen.sum()), float(s[chosen].mean()), float(r[chosen].mean()))
+        for number in range(BINS)
+        if (chosen := tenth == number).any()
+    ]
+
+
+def error(scores: Sequence[float] | Array, right: Sequence[bool] | Right) -> float | None:
+    """Return the expected calibration error in percent: how far scores are from the share that is right, on average."""
+    found = bins(scores, right)
+    total = sum(one.count for one in found)
+    return 100 * sum(one.count * abs(one.score - one.right) for one in found) / total if total else None
+
+
+def reliability(scores: Array, right: Right, names: Sequence[str], types: Iterable[str]) -> dict[str, Any]:
+    """Measure how far scores can be taken at their word, all together and type by type: an error, and the tenths.
+
+    All together may look better than any type, where one is too sure and another not sure enough.
+    """
+    owners = np.array(names, dtype=object)
+    per_type = {type_: _measured(scores[owners == type_], right[owners == type_]) for type_ in types}
+    return {**_measured(scores, right), "per_type": per_type}
+
+
+def _measured(scores: Array, right: Right) -> dict[str, Any]:
+    return {"error": error(scores, right), "bins": [asdict(one) for one in bins(scores, right)]}
+
+
+def _logit(scores: Array) -> Array:
+    inside = np.clip(scores, EDGE, 1 - EDGE)
+    return np.asarray(np.log(inside / (1 - inside)))
+
+
+def _sigmoid(z: Array) -> Array:
+    return np.asarray(0.5 * (1 + np.tanh(z / 2)))

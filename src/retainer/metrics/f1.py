@@ -1,0 +1,181 @@
+"""Entity precision, recall and F1, and what a sequence of tasks did to them. All scores are in percent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from retainer.data.spans import Labels, Sentence, Span
+
+Array = np.ndarray[Any, np.dtype[np.int64]]
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Entities of a whole corpus as arrays; positions are word numbers that run through the corpus."""
+
+    start: Array
+    end: Array
+    type: Array
+
+    def keys(self) -> Array:
+        """Return one number per entity, equal for equal entities (a start, an end and a type)."""
+        return ((self.start << 36) + ((self.end - self.start) << 14) + self.type).astype(np.int64)
+
+
+def predicted_spans(ids: Array, labels: Labels, sentence_starts: Array, types: Sequence[str]) -> Spans:
+    """Read the entities out of predicted labels, the lenient way, without joining across sentences.
+
+    An entity starts at a B or S, after an E or S, at a change of type, after O, and at the first word of a sentence.
+    """
+    number = {type_: i for i, type_ in enumerate(types)}
+    type_of = np.array([number.get(type_, len(types)) if type_ else -1 for _, type_ in labels.parts])
+    kind_of = np.array([kind in "BS" for kind, _ in labels.parts])
+    closes = np.array([kind in "ES" for kind, _ in labels.parts])
+    type_ = type_of[ids]
+    inside = type_ >= 0
+    fresh = np.ones(len(ids), dtype=bool)
+    fresh[1:] = kind_of[ids[1:]] | (type_[1:] != type_[:-1]) | closes[ids[:-1]]
+    fresh[sentence_starts[:-1][sentence_starts[:-1] < len(ids)]] = True
+    start = np.flatnonzero(inside & fresh)
+    goes_on = np.append(inside[1:] & ~fresh[1:], False)
+    end = np.flatnonzero(inside & ~goes_on) + 1
+    known = type_[start] < len(types)
+    return Spans(start[known], end[known], type_[start[known]])
+
+
+def flat_spans(ids: Array, labels: Labels, gold: Spans, types: Sequence[str]) -> Spans:
+    """Read the entities as released code does: across sentences, and labels the annotation never uses become O."""
+    begins, goes_on = set(gold.type.tolist()), set(gold.type[gold.end - gold.start > 1].tolist())
+    used = [
+        type_ in types and list(types).index(type_) in (begins if kind in "BS" else goes_on) if type_ else True
+        for kind, type_ in labels.parts
+    ]
+    rewritten = np.where(np.array(used)[ids], ids, labels.outside)
+    return predicted_spans(rewritten, labels, np.array([0, len(ids)]), types)
+
+
+def gold_spans(sentences: Iterable[Sentence], sentence_starts: Array, types: Sequence[str]) -> Spans:
+    """Lay the annotated entities of the given types out as arrays."""
+    number = {type_: i for i, type_ in enumerate(types)}
+    rows = [
+        (base + span.start, base + span.end, number[span.type])
+        for base, sentence in zip(sentence_starts[:-1].tolist(), sentences, strict=True)
+        for span in sentence.spans
+        if span.type in number
+    ]
+    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+    return Spans(table[:, 0], table[:, 1], table[:, 2])
+
+
+def spans_by_sentence(spans: Spans, sentence_starts: Array, types: Sequence[str]) -> list[tuple[Span, ...]]:
+    """Give the entities back to their sentences."""
+    found: list[list[Span]] = [[] for _ in range(len(sentence_starts) - 1)]
+    owners = np.searchsorted(sentence_starts, spans.start, side="right") - 1
+    for row, start, end, type_ in zip(owners.tolist(), spans.start, spans.end, spans.type, strict=True):
+        base = int(sentence_starts[row])
+        found[row].append(Span(int(start) - base, int(end) - base, types[type_]))
+    return [tuple(spans_) for spans_ in found]
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well one type, or several counted together, were found."""
+
+    correct: int
+    predicted: int
+    support: int
+
+    @property
+    def precision(self) -> float:
+        """Share of the predicted entities that are right."""
+        return 100 * self.correct / self.predicted if self.predicted else 0.0
+
+    @property
+    def recall(self) -> float:
+        """Share of the annotated entities that were found."""
+        return 100 * self.correct / self.support if self.support else 0.0
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of the two."""
+        return 200 * self.correct / (self.predicted + self.support) if self.correct else 0.0
+
+    def as_dict(self) -> dict[str, float]:
+        """Return precision, recall, F1 and support for a result file."""
+        return {"precision": self.precision, "recall": self.recall, "f1": self.f1, "support": self.support}
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The scores of a corpus, type by type."""
+
+    per_type: Mapping[str, Score]
+
+    @property
+    def micro(self) -> float:
+        """F1 over all entities counted together."""
+        return self.micro_of(self.per_type)
+
+    @property
+    def macro(self) -> float:
+        """Mean F1 over the types that occur in the gold annotation."""
+        return self.macro_of(self.per_type) or 0.0
+
+    @property
+    def total(self) -> Score:
+        """All entities counted together."""
+        return _together(self.per_type.values())
+
+    def micro_of(self, types: Iterable[str]) -> float:
+        """Micro F1 of some types."""
+        return _together(self.per_type[type_] for type_ in types).f1
+
+    def macro_of(self, types: Iterable[str]) -> float | None:
+        """Mean F1 of some types (old, new), or None if none of them occurs in the gold annotation."""
+        values = [self.per_type[type_].f1 for type_ in types if self.per_type[type_].support]
+        return sum(values) / len(values) if values else None
+
+    def only(self, types: Iterable[str]) -> Scores:
+        """Leave out all types but these: what nobody annotated can be found, and yet be no error."""
+        chosen = set(types)
+        return Scores({type_: score for type_, score in self.per_type.items() if type_ in chosen})
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything for a result file."""
+        per_type = {type_: score.as_dict() for type_, score in self.per_type.items()}
+        return {"micro": self.micro, "macro": self.macro, "per_type": per_type}
+
+
+def _together(scores: Iterable[Score]) -> Score:
+    parts = [(score.correct, score.predicted, score.support) for score in scores]
+    return Score(*(sum(column) for column in zip(*parts, strict=True))) if parts else Score(0, 0, 0)
+
+
+def score(gold: Spans, predicted: Spans, types: Sequence[str]) -> Scores:
+    """Compare two sets of entities; one counts as found if start, end and type are all right."""
+    correct = predicted.type[np.isin(predicted.keys(), gold.keys())]
+    tables = [np.bincount(part, minlength=len(types)).tolist() for part in (correct, predicted.type, gold.type)]
+    return Scores({type_: Score(*row) for type_, *row in zip(types, *tables, strict=True)})
+
+
+# --------------------------------------------------------------------------------------------- a sequence of tasks
+
+
+def history(steps: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
+    """Turn F1 per type after each task into one list per type, from the task that taught it on."""
+    types = dict.fromkeys(type_ for step in steps for type_ in step)
+    return {type_: [step[type_] for step in steps if type_ in step] for type_ in types}
+
+
+def forgetting(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """For every type that has a past: its best earlier F1 minus its last."""
+    return {type_: max(values[:-1]) - values[-1] for type_, values in history(steps).items() if len(values) > 1}
+
+
+def backward_transfer(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """For every type that has a past: its last F1 minus its first."""
+    return {type_: values[-1] - values[0] for type_, values in history(steps).items() if len(values) > 1}

@@ -1,0 +1,1 @@
+"""The tagger: encoder, head, tokenization, batches, decoding, prediction, ONNX."""

@@ -1,0 +1,142 @@
+"""A bench folder, read for the report: its cells, what lies beside them, what is wrong with them in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from retainer.bench.cell import gold_spans, read_cell
+from retainer.bench.preset import preset, presets
+from retainer.data.corpus import Corpus
+from retainer.data.spans import Span
+from retainer.data.splits import read_parts
+from retainer.errors import InputError
+from retainer.report.bench.ranking import Ranking, rankings
+from retainer.report.bench.rows import Cell, Row, row_name, told_apart
+
+_CELL = {"preset": str, "setting": str, "method": str, "seed": int, "tasks": list, "average": dict, "forgetting": dict}
+_TASK = {"types": list, "micro": float, "macro": float, "per_type": dict}
+Parts = tuple[Corpus, Corpus | None, Corpus | None]
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The cells of one preset, by file."""
+
+    path: Path
+    """The preset's folder, which holds the settings."""
+    files: Mapping[Path, Cell]
+
+    @property
+    def preset(self) -> str:
+        """The name of the benchmark."""
+        return str(next(iter(self.files.values()))["preset"])
+
+    @property
+    def cells(self) -> list[Cell]:
+        """All cells."""
+        return list(self.files.values())
+
+    @cached_property
+    def rankings(self) -> list[Ranking]:
+        """The methods of every setting ranked; papers' scores beside them where the preset is one of ours."""
+        return rankings(self.cells, preset(self.preset) if self.preset in presets() else None)
+
+    @cached_property
+    def places(self) -> dict[tuple[str, str, int], Path]:
+        """Files by setting, row and seed."""
+        return {(cell["setting"], row_name(cell), int(cell["seed"])): file for file, cell in self.files.items()}
+
+    def file(self, row: Row, seed: int) -> Path:
+        """Return the file of one cell."""
+        return self.places[str(row.cells[0]["setting"]), row.name, seed]
+
+    def gold(self, parts: Parts | None) -> list[tuple[Span, ...]] | None:
+        """Return the entities of the test set: as the bench wrote them, else from the corpus, else None."""
+        kept = gold_spans(self.path)
+        if parts is None or parts[2] is None:
+            return kept
+        given = [sentence.spans for sentence in parts[2]]
+        if kept is not None and kept != given:
+            raise InputError(f"{parts[2].source} is not the test set these cells were measured on; give its folder")
+        return given
+
+
+def types_of(found: Sequence[Row]) -> tuple[str, ...]:
+    """Return the types of a setting in the order of learning."""
+    return tuple(dict.fromkeys(type_ for row in found for task in row.cells[0]["tasks"] for type_ in task["types"]))
+
+
+DEEPEST = 4
+"""How many folders above its file a cell is looked for: one more than a bench has."""
+
+
+def read_folder(path: Path) -> Folder:
+    """Read the cells below a folder: a bench's, that of a preset, a setting or a method in it, or the one above."""
+    if not path.is_dir():
+        raise InputError(f"{path} is no folder; report takes the folder a bench has written")
+    files = sorted(file for depth in range(DEEPEST + 1) for file in path.glob("*/" * depth + "seed-*.json"))
+    homes = sorted({_home(path, file) for file in files})
+    if not homes:
+        raise InputError(f"{path} holds no cells (SETTING/METHOD/seed-N.json); measure some with retainer bench")
+    if len(homes) > 1:
+        names = " and ".join(str(home.relative_to(path) if home.is_relative_to(path) else home) for home in homes)
+        raise InputError(f"{path} holds cells of {names}; name one of these folders")
+    return _read(homes[0], {file: read_cell(file) for file in files})
+
+
+def _home(path: Path, file: Path) -> Path:
+    """Return the preset's folder of a cell, PRESET/SETTING/METHOD/seed-N.json, at whichever level somebody entered."""
+    between = file.relative_to(path).parts[:-1]
+    entered = path.resolve()
+    return path.joinpath(*between[:-2]) if len(between) > 1 else (entered.parent.parent, entered.parent)[len(between)]
+
+
+def _read(folder: Path, files: Mapping[Path, Any]) -> Folder:
+    """Check cells one by one and together: what no table can compare is refused."""
+    for file, cell in files.items():
+        _check(file, cell)
+    if len(named := sorted({cell["preset"] for cell in files.values()})) > 1:
+        raise InputError(f"{folder} mixes cells of {' and '.join(named)}, which no table can compare; keep them apart")
+    read = Folder(folder, dict(zip(files, told_apart(list(files.values())), strict=True)))
+    _check_alike(read)
+    return read
+
+
+def _check(file: Path, cell: Any) -> None:
+    """Refuse what is JSON but no cell, before a table is made of it."""
+    fine = isinstance(cell, dict) and _has(cell, _CELL) and cell["tasks"] and _has(cell["average"], _SCORES)
+    if not fine or not all(isinstance(task, dict) and _has(task, _TASK) and _scored(task) for task in cell["tasks"]):
+        raise InputError(f"{file} is no cell of a bench; remove it, and it is measured again")
+
+
+_SCORES = {"micro": float, "macro": float}
+
+
+def _scored(task: Mapping[str, Any]) -> bool:
+    return all(isinstance(score, dict) and _has(score, {"f1": float}) for score in task["per_type"].values())
+
+
+def _has(table: Mapping[str, Any], wanted: Mapping[str, type]) -> bool:
+    return all(isinstance(table.get(name), (int, kind) if kind is float else kind) for name, kind in wanted.items())
+
+
+def _check_alike(folder: Folder) -> None:
+    """Refuse a setting whose cells have other tasks than each other, and a seed that is there twice."""
+    if len(folder.places) < len(folder.files):
+        twice = next(file for file in folder.files if file not in set(folder.places.values()))
+        raise InputError(f"{twice} is there a second time under another name; remove one of the two")
+    for ranking in folder.rankings:
+        plans = {tuple(tuple(task["types"]) for task in cell["tasks"]) for row in ranking.rows for cell in row.cells}
+        if len(plans) > 1:
+            raise InputError(f"the cells of {ranking.setting} in {folder.path} have different tasks; keep them apart")
+
+
+def read_data(data: Path) -> Parts:
+    """Read the corpus the cells were measured on."""
+    if not data.exists():
+        raise InputError(f"there is no {data}; --data takes what the bench was given")
+    return read_parts(data)

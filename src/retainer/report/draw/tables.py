@@ -1,0 +1,92 @@
+"""Task by type tables: one for the page, one for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from retainer.report.draw import theme
+from retainer.report.draw.runs import FALL, Run, number
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+MEANS = (("all", "macro"), ("old", "old_macro"), ("new", "new_macro"))
+"""The columns after the types: their names and where the cells hold them."""
+
+_LOOKS = {"new": ("bold underline", "*"), "fallen": ("bold red", "!"), "kept": ("", "")}
+_LEGEND = f"* just learned   ! more than {FALL:.0f} points below its best   \u00b7 not learned yet"
+
+
+@dataclass(frozen=True)
+class Field:
+    """One number of the page's table: how it reads, its state (see ``Run.state``) and its step of the heat map."""
+
+    text: str
+    state: str
+    heat: int | None
+    drop: str = ""
+
+
+@dataclass(frozen=True)
+class HeatRow:
+    """What was measured after one task."""
+
+    new: tuple[str, ...]
+    fields: tuple[Field, ...]
+    means: tuple[str, ...]
+
+
+def heat_rows(run: Run, types: Sequence[str]) -> list[HeatRow]:
+    """Lay out a run for the page."""
+    return [
+        HeatRow(
+            new,
+            tuple(_field(run, task, type_) for type_ in types),
+            tuple(number(run.macro(task, key)) for _, key in MEANS),
+        )
+        for task, new in enumerate(run.tasks)
+    ]
+
+
+def _field(run: Run, task: int, type_: str) -> Field:
+    f1, state = run.f1(task, type_), run.state(task, type_)
+    if f1 is None:
+        return Field("" if state == "future" else number(None), state, None)
+    return Field(number(f1), state, theme.heat(f1), number(run.drop(task, type_)))
+
+
+def text_table(cell: Mapping[str, Any]) -> Table:
+    """Lay out a run for the terminal; marks stand beside the numbers, so it reads without colours too."""
+    from rich.table import Table
+    from rich.text import Text
+
+    run = Run(str(cell.get("method", "")), cell)
+    table = Table(title=Text(f"{run.heading}: F1 per type".strip(": ")), caption=Text(_LEGEND))
+    table.add_column(Text("after task"))
+    for name in run.start:
+        table.add_column(Text(name), justify="right")
+    for name, _ in MEANS:
+        table.add_column(Text(name, style="italic"), justify="right")
+    for task, new in enumerate(run.tasks):
+        fields = [_cell(run, task, type_) for type_ in run.start]
+        means = [Text(_plain(run.macro(task, key)), style="italic") for _, key in MEANS]
+        table.add_row(Text(f"{task + 1} {', '.join(new)}"), *fields, *means)
+    return table
+
+
+def _cell(run: Run, task: int, type_: str) -> Text:
+    from rich.text import Text
+
+    f1, state = run.f1(task, type_), run.state(task, type_)
+    if state == "future":
+        return Text("\u00b7", style="dim")
+    style, mark = _LOOKS[state]
+    return Text(mark + _plain(f1), style=style)
+
+
+def _plain(value: float | None) -> str:
+    """Write a number with characters that every terminal has."""
+    return "-" if value is None else number(value)

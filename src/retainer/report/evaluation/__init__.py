@@ -1,0 +1,1 @@
+"""The page of an evaluation, with reliability plots."""

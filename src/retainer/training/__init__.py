@@ -1,0 +1,1 @@
+"""Learning a task: the request, its preparation, the one training loop, checkpoints, previews."""

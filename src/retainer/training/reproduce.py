@@ -1,0 +1,195 @@
+"""A run again: the arguments of `learn` out of the record of the version it made.
+
+A record has everything that determines a version but the data, and of these the fingerprints; it has no path, which is
+nobody else's business. So whoever repeats a run says where the data lie, and is told if they are not the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from retainer.errors import InputError
+from retainer.methods import METHODS
+from retainer.runtime import versions
+from retainer.versions.history import short, told
+from retainer.versions.lineage import FILE, Lineage
+
+FLAG = "--config"
+
+
+def expanded(argv: Sequence[str]) -> tuple[list[str], str | None]:
+    """Put what a record says in the place of --config RECORD, before everything else: what comes later wins.
+
+    Return also the path of the record; where there is none, --config is a matter of YAML and of the parser.
+    """
+    given = list(argv)
+    for at, word in enumerate(given):
+        value = given[at + 1] if word == FLAG and at + 1 < len(given) else word.partition(f"{FLAG}=")[2]
+        if (path := _record_file(value)) is not None:
+            rest = given[:at] + given[at + (2 if word == FLAG else 1) :]
+            return [*_arguments(record_of(path), path.parent, rest), *rest], str(path)
+    return given, None
+
+
+def _record_file(value: str) -> Path | None:
+    """Return the record somebody means: that of a folder, or a file that is one."""
+    path = Path(value) / FILE if value and os.path.isdir(value) else Path(value)
+    if not value or not os.path.isfile(path):  # unlike those of a Path, these take a name that is too long
+        return None
+    if path.name == FILE:
+        return path
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return None
+    return path if isinstance(found, dict) and {"tasks", "weights"} <= found.keys() else None
+
+
+def record_of(path: str | Path) -> Lineage:
+    """Read a record that a run can be repeated from."""
+    try:
+        record = Lineage.of(json.loads(Path(path).read_text(encoding="utf-8")))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(f"{path} is damaged ({error}), so nobody knows what was done") from None
+    if record.change:
+        raise InputError(
+            f"{path} is of a version that was not learned ({told(record.change)}); there is no run to repeat"
+        )
+    if not record.recipe:
+        raise InputError(f"{path} does not say how the version was learned, so there is nothing to repeat")
+    return record
+
+
+def _arguments(record: Lineage, folder: Path, rest: Sequence[str]) -> list[str]:
+    """Write a record as arguments; a method or a recipe that is given on the command line takes its own numbers."""
+    fields = {} if _has(rest, "--method") else record.fields
+    recipe = {} if _has(rest, "--recipe") else record.recipe
+    made = [f"--method={_method(record.method)}", f"--seed={record.seed}"]
+    made += [f"--set.{name}={_text(value)}" for name, value in {**recipe, **fields}.items()]
+    types = [*record.tasks[-1], *record.again]
+    if set(types) == set(record.data.get("entities", ())) and not any("," in type_ for type_ in types):
+        made.append(f"--types={','.join(types)}")  # else some were found in the data and never named
+    if not _has(rest, "--from"):
+        made.append(f"--from={_start(record, folder)}")
+    return made
+
+
+def _has(argv: Sequence[str], flag: str) -> bool:
+    return any(word == flag or word.startswith(f"{flag}=") for word in argv)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _method(name: str) -> str:
+    """Return the name of a method; one with fields of its own is recorded by its class."""
+    return name if name in METHODS else next((one for one, way in METHODS.items() if type(way).__name__ == name), name)
+
+
+def _start(record: Lineage, folder: Path) -> str:
+    """Find the version a run started from: by its hash beside the record, by its name there, or on the hub."""
+    from retainer.versions.rollback import beside
+
+    if record.parent_hash and (found := beside(folder).get(record.parent_hash)):
+        return str(found)
+    if not record.parent_hash and record.parent_name and (folder.parent / record.parent_name).is_dir():
+        return str(folder.parent / record.parent_name)
+    if len(record.tasks) == 1 and record.encoder == "builtin":
+        return "builtin"
+    if not record.parent_hash and not record.parent_files and record.parent_name == record.base_model != "":
+        return record.parent_name
+    called = f" ({record.parent_name}, {short(record.parent_hash or record.parent)})" if record.parent_name else ""
+    raise InputError(
+        f"the version that {folder} was learned from{called} does not lie beside it; say where it is (--from), or "
+        f"write it again first (retainer rollback)"
+    )
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A record to repeat, and whether other data or another parent will do."""
+
+    record: Lineage
+    anyway: bool = False
+
+    def check(self, facts: Mapping[str, Any], parent_hash: str, tell: Callable[[str], None]) -> None:
+        """Refuse what cannot give the same version, unless that was said to be fine; tell what else differs."""
+        name = f"version {short(self.record.own_hash)}"
+        if other := self._other(facts, parent_hash):
+            said = f"this is not what {name} was learned from: {'; '.join(other)}"
+            if not self.anyway:
+                raise InputError(f"{said}; to learn with the same settings all the same, say --anyway")
+            tell(said)
+        if self._chosen() != facts["data"]["dev_chooses"]:
+            ways = ("the last epoch is kept", "the epoch is chosen on the dev set")
+            tell(f"{name} chose its epoch otherwise; here {ways[facts['data']['dev_chooses']]}, so the result differs")
+        if changed := self._changed(facts):
+            tell(f"not the settings of {name}: {', '.join(changed)}")
+        now = versions()
+        if newer := [f"{one} {old} (here {now[one]})" for one, old in self.record.versions.items() if now[one] != old]:
+            tell(f"{name} was made with {', '.join(newer)}; the last bits may differ")
+
+    def _other(self, facts: Mapping[str, Any], parent_hash: str) -> list[str]:
+        """Name what goes into the run and is not what it was."""
+        record, then, now = self.record, self.record.data, facts["data"]
+        found = []
+        if facts["parent"] != record.parent or (record.parent_hash and parent_hash != record.parent_hash):
+            found.append(f"the model to start from (--from) is not {record.parent_name or 'the same'}")
+        if then.get("dev_given", now["dev_given"]) != now["dev_given"]:
+            how = f"had a dev set of {then['dev_sentences']} sentences (--dev)" if then["dev_given"] else "had no --dev"
+            found.append(f"it {how}")
+        elif now["sha256"] != then["sha256"]:
+            found.append(f"DATA {_counted(then, now)}")
+        elif now["dev_sha256"] != then["dev_sha256"]:
+            found.append("the dev set differs")
+        return [*found, *_exemplars(then.get("exemplars"), now.get("exemplars"))]
+
+    def _chosen(self) -> bool:
+        """Say whether the epoch was chosen on the dev set; old records do not say it, but have the score it was by."""
+        return bool(self.record.data.get("dev_chooses", self.record.scores.get("dev") is not None))
+
+    def _changed(self, facts: Mapping[str, Any]) -> list[str]:
+        """Name the settings that somebody gave another value."""
+        record, plain = self.record, json.loads(json.dumps(dict(facts)))
+        then: dict[str, Any] = {
+            "method": record.method,
+            "seed": record.seed,
+            "types": [*record.tasks[-1], *record.again],
+        }
+        now: dict[str, Any] = {
+            "method": plain["method"],
+            "seed": plain["seed"],
+            "types": [*plain["new"], *plain["again"]],
+        }
+        same_method = _method(then["method"]) == _method(now["method"])
+        then |= {**record.recipe, **(record.fields if same_method else {})}
+        now |= {**plain["recipe"], **(plain["fields"] if same_method else {})}
+        return [
+            f"{name} {now[name]} instead of {then[name]}" for name in then if name in now and now[name] != then[name]
+        ]
+
+
+def _exemplars(then: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> list[str]:
+    """Say how the exemplars differ, if they do."""
+    if then is None or now is None:
+        missing = f"it had {then['sentences']} exemplars (--exemplars)" if then else "it had no --exemplars"
+        return [] if then == now else [missing]
+    return [] if then["sha256"] == now["sha256"] else ["the exemplars differ"]
+
+
+def _counted(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Say how data differ, as far as counts tell."""
+    for what in ("sentences", "entities"):
+        if then[what] != now[what]:
+            return f"has {_plain(now[what])} {what} to learn from instead of {_plain(then[what])}"
+    return "has as many sentences and entities, but other ones"
+
+
+def _plain(count: Any) -> str:
+    return str(sum(count.values())) if isinstance(count, Mapping) else str(count)

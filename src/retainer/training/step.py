@@ -1,0 +1,159 @@
+"""One step of training, as work for the device alone.
+
+A step reads everything that changes from step to step out of tensors and never asks the device for a number. So it
+can be recorded once for every shape of a batch and played again (``capture``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from retainer.methods import IGNORE, Clock, Tokens
+from retainer.model.predict import observe
+from retainer.model.tagger import Tagger
+from retainer.model.tagger_output import Outputs
+from retainer.model.tokenization import Batch, Encoded
+from retainer.training.prepare import Lesson
+from retainer.training.recipe import Recipe
+from retainer.training.speed.mixed_precision import Full, Half, has_bfloat16
+from retainer.training.teacher_targets import asked_of_old
+
+
+class Descent:
+    """Forward, losses, backward, update. ``log`` holds the terms of every step of the epoch, in the order of names."""
+
+    names: tuple[str, ...] = ()
+    log: Tensor
+
+    def __init__(self, lesson: Lesson, slice_: Encoded, recipe: Recipe) -> None:
+        self.lesson, self.slice, self.recipe = lesson, slice_, recipe
+        student, device = lesson.student, lesson.student.device
+        _freeze(student, recipe, lesson)
+        half = recipe.precision == "auto" and has_bfloat16(device)
+        self.arithmetic = Half(student) if half else Full(student)
+        self.optimizer = _optimizer(student, recipe, recipe.head_factor * lesson.method.head_speed)
+        self.steps = slice_.steps(recipe.batch)
+        self.rates = _rates(recipe, self.steps, self.optimizer, lesson.base).to(device)
+        self.rate = self.rates[0].clone()
+        self.step = torch.zeros(1, dtype=torch.long, device=device)
+        recall = "recall" in lesson.method.needs
+        self.recalled = torch.empty(slice_.word_count if recall else 0, student.width, device=device)
+
+    def begin(self, epoch: int) -> None:
+        """Get ready for the first step of an epoch."""
+        self.step.fill_(epoch * self.steps)
+        if len(self.recalled):
+            self.recalled.copy_(observe(self.lesson.student, self.slice, hidden=True).hidden)
+        self.arithmetic.tagger.train()
+        self.arithmetic.refresh()
+
+    def __call__(self, windows: Tensor, length: int) -> None:
+        """Make one step; nothing in here waits for the device."""
+        self.arithmetic.clear()
+        terms = self._terms(windows, length)
+        values = torch.stack(list(terms.values()))
+        values.sum().backward()  # type: ignore[no-untyped-call]
+        self.arithmetic.collect()
+        self._update()
+        self.arithmetic.refresh()
+        self._note(terms, values.detach())
+        self.step += 1
+
+    def _terms(self, windows: Tensor, length: int) -> dict[str, Tensor]:
+        lesson = self.lesson
+        batch = self.slice.batch(windows, length)
+        rows = batch.words.flatten()
+        labels = lesson.tokens.labels[rows.clamp(min=0)].masked_fill(rows < 0, IGNORE)
+        given = Tokens(labels, rows, lesson.tokens.outside, lesson.tokens.old)
+        student = self._asked(self._look(batch, given), given)
+        clock = Clock(self.step // self.steps, self.recipe.epochs, self.step, self.recipe.epochs * self.steps)
+        with torch.no_grad():
+            teacher = self._heard(batch, rows)
+            targets = lesson.method.targets(given, teacher, lesson.memory, clock)
+        return lesson.method.losses(student, teacher, given, targets)
+
+    def _heard(self, batch: Batch, rows: Tensor) -> Outputs:
+        """Return what the teacher says of a batch; where it was told what is annotated, that is in its kept scores."""
+        lesson = self.lesson
+        if lesson.live is None:
+            return lesson.teacher.at(rows)
+        said = lesson.live.outputs(batch, lesson.method.needs)
+        return replace(said, logits=lesson.teacher.at(rows).logits) if lesson.informed else said
+
+    def _look(self, batch: Batch, given: Tokens) -> Outputs:
+        """Return what the student says of a batch, and of what else the method wants it to look at."""
+        method, tagger = self.lesson.method, self.arithmetic.tagger
+        student = tagger.outputs(batch, method.needs)
+        if (gone := method.leave_out(given)) is not None:
+            rest, places = self.slice.without(batch, gone)
+            student = replace(student, again=_moved(tagger.outputs(rest), places))
+        if (matches := method.matches(given, self.lesson.memory)) is not None:
+            with torch.no_grad():
+                student = replace(student, matched=tagger.head(self.recalled[matches.clamp(min=0)]))
+        return student
+
+    def _asked(self, student: Outputs, given: Tokens) -> Outputs:
+        """Return what the student says, of exemplars about old types only; without exemplars the very same."""
+        lesson, size = self.lesson, student.logits.shape[-1]
+        if lesson.open is None or size == given.old:
+            return student
+        marked = lesson.open[given.rows.clamp(min=0)] & given.labelled
+        again = student.again and self._asked(student.again, given)
+        return replace(student, logits=asked_of_old(student.logits, marked, given.old, given.outside), again=again)
+
+    def _update(self) -> None:
+        groups = self.optimizer.param_groups
+        self.rate.copy_(self.rates.index_select(0, self.step)[0])
+        for group, rate in zip(groups, self.rate.unbind(), strict=True):
+            group["lr"] = rate
+        if self.recipe.clip:
+            nn.utils.clip_grad_norm_((p for group in groups for p in group["params"]), self.recipe.clip)
+        self.optimizer.step()
+
+    def _note(self, terms: dict[str, Tensor], values: Tensor) -> None:
+        if not self.names:
+            self.names, self.log = tuple(terms), values.new_zeros(self.steps, len(values))
+        self.log.index_copy_(0, self.step % self.steps, values.unsqueeze(0))
+
+
+def _moved(outputs: Outputs, places: Tensor) -> Outputs:
+    """Put what was said of a shortened batch where its positions stand in the whole one; the rest means nothing."""
+    back = places.argsort(dim=1).unsqueeze(-1)
+    rows = (tensor.view(*places.shape, -1) for tensor in (outputs.logits, outputs.hidden))
+    logits, hidden = (row.gather(1, back.expand_as(row)).flatten(0, 1) for row in rows)
+    return Outputs(logits, hidden)
+
+
+def _freeze(student: Tagger, recipe: Recipe, lesson: Lesson) -> None:
+    """Take what must not move out of training, and back in what did not move in an earlier task."""
+    only_new = lesson.method.trainable == "new rows"
+    student.body.requires_grad_(not only_new)
+    if (recipe.freeze_old_rows or only_new) and not lesson.base:
+        student.head.old.requires_grad_(False)
+    if recipe.freeze_embeddings:
+        student.network.get_input_embeddings().requires_grad_(False)
+
+
+def _rates(recipe: Recipe, steps: int, optimizer: torch.optim.Optimizer, base: bool) -> Tensor:
+    """Return the learning rate of every step of the run and every group of the optimizer."""
+    total = recipe.epochs * steps
+    rates = torch.tensor([recipe.rate(step / total, step // steps, base=base) for step in range(total)])
+    return rates.unsqueeze(1) * torch.tensor([group["factor"] for group in optimizer.param_groups])
+
+
+def _optimizer(student: Tagger, recipe: Recipe, head_factor: float) -> torch.optim.Optimizer:
+    """Return the optimizer; each group knows by ``factor`` how much faster than the encoder it learns."""
+    groups: list[dict[str, Any]] = []
+    for module, factor in ((student.body, 1.0), (student.head, head_factor)):
+        parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
+        matrices, vectors = [p for p in parameters if p.ndim > 1], [p for p in parameters if p.ndim <= 1]
+        spared = 0.0 if recipe.optimizer == "adamw" else recipe.weight_decay
+        groups.append({"params": matrices, "weight_decay": recipe.weight_decay, "factor": factor})
+        groups.append({"params": vectors, "weight_decay": spared, "factor": factor})
+    if recipe.optimizer == "sgd":
+        return torch.optim.SGD(groups, recipe.lr, recipe.momentum, fused=True)
+    return torch.optim.AdamW(groups, recipe.lr, fused=True, capturable=student.device.type == "cuda")

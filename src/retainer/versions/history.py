@@ -1,0 +1,108 @@
+"""The versions a version comes from, and what became of its types on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from retainer.versions.lineage import Lineage
+
+Scores = Mapping[str, float]
+"""Precision, recall, F1 and support of a type, as a record holds them."""
+
+Became = Mapping[str, Sequence[str]]
+"""What became of some types: one other name (rename, merge), none (drop), or several (split)."""
+
+
+def versions_of(lineage: Lineage) -> list[Lineage]:
+    """Return the records of all versions up to this one, oldest first."""
+    return [*(Lineage.of(record) for record in lineage.ancestors), lineage]
+
+
+def short(hash_: str) -> str:
+    """Return as much of a hash as a person needs."""
+    return hash_[:12]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a type comes from, and how well it is known to be found."""
+
+    version: int
+    """The version that brought it, from 1; 0 if it was there before the chain begins."""
+    then: Scores | None = None
+    """Its scores on the dev set of the task that taught it."""
+    now: Scores | None = None
+    """Its scores in the present version; None if that was not measured since anything was trained."""
+    before: Scores | None = None
+    """Its scores on the same dev set before the last task."""
+    fate: Mapping[str, Any] | None = None
+    """What became in the last task of the entities of this type that the version before found in the dev set."""
+    story: str = ""
+    """What was done to it, in words."""
+
+
+def origins(lineage: Lineage) -> dict[str, Origin]:
+    """Follow every type of a version back to where it was learned, through all its names."""
+    chain = versions_of(lineage)
+    begin = chain[0].change["types"] if chain[0].change else [t for task in chain[0].tasks[:-1] for t in task]
+    known = {type_: Origin(0) for type_ in begin}
+    for number, one in enumerate(chain, 1):
+        if one.change:
+            known = _changed(known, one.change["verb"], one.change["became"])
+        else:
+            known = _learned(known, number, one)
+    return known
+
+
+def learned_last(lineage: Lineage) -> Lineage | None:
+    """Return the last record of a chain in which anything was trained."""
+    return next((one for one in reversed(versions_of(lineage)) if not one.change), None)
+
+
+def _learned(known: Mapping[str, Origin], number: int, one: Lineage) -> dict[str, Origin]:
+    """Add what a task brought; whatever was measured of older types before does not hold any more."""
+    now, before = one.scores.get("per_type", {}), one.scores.get("before", {})
+    fates = one.scores.get("balance", {}).get("old", {})
+    new = {type_: Origin(number, now.get(type_), now.get(type_)) for type_ in one.tasks[-1]}
+    old = {
+        type_: replace(origin, now=now.get(type_), before=before.get(type_), fate=fates.get(type_))
+        for type_, origin in known.items()
+        if type_ not in new
+    }
+    return {**old, **new}
+
+
+def _changed(known: Mapping[str, Origin], verb: str, became: Became) -> dict[str, Origin]:
+    """Carry the origins over to the new names; a type made of several, or of a part of one, was never measured."""
+    changed: dict[str, Origin] = {}
+    for type_, origin in known.items():
+        for name in became.get(type_, [type_]):
+            if type_ not in became:
+                changed[name] = origin
+            elif verb == "rename":
+                changed[name] = replace(origin, story=f"called {type_} before")
+            elif verb == "merge":
+                changed.setdefault(name, Origin(origin.version, story=f"made of {', '.join(became)}"))
+            else:
+                changed[name] = Origin(origin.version, story=f"split off {type_}")
+    return changed
+
+
+def learned(one: Lineage) -> str:
+    """Say in words what a task taught."""
+    parts = [", ".join(one.tasks[-1]) if one.tasks else "", f"more of {', '.join(one.again)}" if one.again else ""]
+    return "learned " + " and ".join(part for part in parts if part)
+
+
+def told(change: Mapping[str, Any]) -> str:
+    """Say in words what was done to the types."""
+    verb, became = change["verb"], change["became"]
+    if verb == "drop":
+        return f"dropped {', '.join(became)}"
+    if verb == "merge":
+        return f"merged {', '.join(became)} into {next(iter(became.values()))[0]}"
+    if verb == "split":
+        return "; ".join(f"split {type_} into {', '.join(made)}" for type_, made in became.items())
+    return "renamed " + ", ".join(f"{type_} to {made[0]}" for type_, made in became.items())

@@ -1,0 +1,187 @@
+"""Where a version comes from: the file retainer.json beside the weights.
+
+Every record holds the hash of the record before it, and carries the earlier records along. So a folder can tell its
+whole history and prove that nobody changed it, without the folders it came from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from retainer.errors import InputError
+from retainer.files import require_inside
+from retainer.model.builtin import sha256
+
+FILE = "retainer.json"
+WEIGHTS = "model.safetensors"
+CARD = "README.md"
+PARENT = "parent"
+"""Where a version keeps what is needed to write the one before it again, if it was asked to."""
+
+UNHASHED = ("hash", "ancestors")
+"""Fields a record's hash does not cover: itself, and the earlier records, which ``parent_hash`` stands for."""
+
+FOREIGN = (
+    "config.json",
+    "*.safetensors",
+    "*.safetensors.index.json",
+    "tokenizer*.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.*",
+    "merges.txt",
+    "*.model",
+)
+"""The files a checkpoint of somebody else is loaded from; what else lies there is nobody else's business."""
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """The record of one version. A foreign checkpoint has an empty one."""
+
+    encoder: str = ""
+    """What the first version was made from: builtin, a folder's name or a hub name."""
+    base_model: str = ""
+    """The name on the hub of what the first version was made from; empty if that was a folder."""
+    parent: str = ""
+    """SHA-256 of the weights of the version before this one; of a bare encoder for a first version."""
+    parent_hash: str = ""
+    """``hash`` of the version before this one; empty where that has no record."""
+    parent_name: str = ""
+    """The name of its folder, or its hub name: a hint where to look. No path, which is nobody else's business."""
+    parent_files: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of its files if it is a foreign checkpoint, which has no record that says so."""
+    task: int = 0
+    """How many tasks have been learned."""
+    tasks: tuple[tuple[str, ...], ...] = ()
+    """The types each task brought, by their present names, if any; types a foreign checkpoint already had come
+    first."""
+    again: tuple[str, ...] = ()
+    """Types of earlier tasks that the last task had more data for."""
+    pending: tuple[str, ...] = ()
+    """Types that a split made and nobody has taught yet; learning takes them for new ones."""
+    change: Mapping[str, Any] = field(default_factory=dict)
+    """What was done to the types, if this version was not learned: rename, merge, drop or split, and of what."""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """Fingerprint and counts of what the last task was learned from; no text."""
+    method: str = ""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    scores: Mapping[str, Any] = field(default_factory=dict)
+    """What was measured while learning: the dev score and the epoch that was kept, F1 per type there, and before this
+    task where the dev set has old types; losses per epoch; the batch the data were large enough for."""
+    calibration: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """By type, how its scores become probabilities of being right, and by how many entities that was found."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    created: str = ""
+    weights: str = ""
+    """SHA-256 of this version's weights file."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of every file of the folder but this one and the card, which people may edit."""
+    hash: str = ""
+    """SHA-256 of this record: the name of the version."""
+    ancestors: tuple[Record, ...] = ()
+    """The records of the versions before this one, oldest first."""
+
+    @property
+    def record(self) -> Record:
+        """This record as an ancestor carries it: without the ones before."""
+        return {name: value for name, value in _plain(asdict(self)).items() if name != "ancestors"}
+
+    @property
+    def own_hash(self) -> str:
+        """The hash, also of a record from before there was one."""
+        return self.hash or (hash_of(self.record) if self.created else "")
+
+    def save(self, folder: Path) -> Lineage:
+        """Write the record, with the hashes of the files that lie in the folder, and return it."""
+        files = hashes(folder)
+        sealed = replace(self, weights=files[WEIGHTS], files=files, hash="")
+        sealed = replace(sealed, hash=hash_of(sealed.record))
+        (folder / FILE).write_text(json.dumps(asdict(sealed), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        return sealed
+
+    @classmethod
+    def read(cls, folder: Path) -> Lineage:
+        """Read the record of a folder without looking at anything else there; a folder without one is foreign."""
+        path = folder / FILE
+        if not path.is_file():
+            return cls()
+        try:
+            return cls.of(json.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise InputError(
+                f"{path} is damaged ({error}); restore it, or remove it to load the model without"
+            ) from None
+
+    @classmethod
+    def of(cls, record: Record) -> Lineage:
+        """Make a lineage of what was read from a file; fields that an older retainer did not write stay empty."""
+        if unknown := record.keys() - {one.name for one in fields(cls)}:
+            raise ValueError(f"the field {min(unknown)!r} is not known here, a newer retainer may have written it")
+        known = dict(record)
+        known["tasks"] = tuple(tuple(task) for task in known["tasks"])
+        for name in ("again", "pending", "ancestors"):
+            known[name] = tuple(known.get(name, ()))
+        require_inside([*known.get("files", ()), *known.get("parent_files", ())])
+        for ancestor in known["ancestors"]:
+            cls.of(ancestor)
+        return cls(**known)
+
+    @classmethod
+    def load(cls, folder: Path) -> Lineage:
+        """Read the record of a folder and check its weights against it."""
+        lineage = cls.read(folder)
+        if not (folder / FILE).is_file():
+            return lineage
+        if not (folder / WEIGHTS).is_file():
+            raise InputError(f"{folder} has lost its {WEIGHTS}; restore it, or learn the version again")
+        if sha256(folder / WEIGHTS) != lineage.weights:
+            raise InputError(
+                f"{folder / WEIGHTS} is truncated or was changed after it was saved (its SHA-256 is not the one in "
+                f"{FILE}); restore it, or learn the version again"
+            )
+        return lineage
+
+
+def hash_of(record: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a record.
+
+    Empty fields do not count, so a record keeps its hash when a later retainer knows one field more.
+    """
+    counted = {name: value for name, value in _plain(record).items() if value and name not in UNHASHED}
+    return hashlib.sha256(json.dumps(counted, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of every file of a version, by its place in the folder."""
+    return {name: sha256(folder / name) for name in contents(folder)}
+
+
+def contents(folder: Path) -> list[str]:
+    """Name the files a version consists of; its record, its card, a kept parent and hidden files are beside it."""
+    found = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
+    return [
+        path.as_posix()
+        for path in found
+        if path.parts[0] not in (FILE, CARD, PARENT) and not any(part.startswith(".") for part in path.parts)
+    ]
+
+
+def foreign_files(folder: Path) -> list[str]:
+    """Name the files of a foreign checkpoint."""
+    return sorted({path.name for pattern in FOREIGN for path in folder.glob(pattern) if path.is_file()})
+
+
+def _plain(record: Mapping[str, Any]) -> Record:
+    """Return a record as a file gives it back: lists instead of tuples."""
+    plain: Record = json.loads(json.dumps(dict(record)))
+    return plain
