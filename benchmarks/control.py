@@ -17,7 +17,7 @@ from retainer.data.tasks import Plan, Task
 from retainer.methods import IGNORE, RDP, Tokens
 from retainer.methods.rdp import prototype_weights, prototypes
 from retainer.model.tagger import Tagger, load_tagger
-from retainer.model.tagger_output import Outputs
+from retainer.model.tagger_output import TaggerOutput
 from retainer.training.prepare import gold_labels
 from retainer.training.recipe import Recipe
 
@@ -60,7 +60,7 @@ class Learner:
 
     def encode(self, sentence: Sentence, labels: Labels) -> tuple[list[int], list[int]]:
         """Return the pieces of a sentence and the label of every first piece."""
-        made = self.teacher.encoder.tokenizer(list(sentence.words), is_split_into_words=True, truncation=True)
+        made = self.teacher.tokenize.tokenizer(list(sentence.words), is_split_into_words=True, truncation=True)
         ids, firsts, last = labels.ids(sentence), [], None
         for word in made.word_ids():
             firsts.append(ids[word] if word is not None and word != last else IGNORE)
@@ -69,20 +69,20 @@ class Learner:
 
     def batches(self, order: Any) -> Any:
         """Yield padded batches."""
-        order, pad = list(order), self.teacher.encoder.tokenizer.pad_token_id
+        order, pad = list(order), self.teacher.tokenize.tokenizer.pad_token_id
         for at in range(0, len(order), self.recipe.batch):
             rows = [self.rows[i] for i in order[at : at + self.recipe.batch]]
             ids = pad_sequence([torch.tensor(ids) for ids, _ in rows], True, pad).to(self.device)
             labels = pad_sequence([torch.tensor(labels) for _, labels in rows], True, IGNORE).to(self.device)
             yield ids, ids != pad, labels.flatten()
 
-    def outputs(self, tagger: Tagger, batch: Any, grad: bool = False) -> tuple[Outputs, Tokens]:
+    def outputs(self, tagger: Tagger, batch: Any, grad: bool = False) -> tuple[TaggerOutput, Tokens]:
         """Run a tagger."""
         ids, mask, labels = batch
         with torch.set_grad_enabled(grad):
             hidden = tagger.body(input_ids=ids, attention_mask=mask.long()).last_hidden_state.flatten(0, 1)
             old = len(self.teacher.labels.names)
-            return Outputs(tagger.head(hidden), hidden), Tokens(labels, labels, self.teacher.labels.outside, old)
+            return TaggerOutput(tagger.head(hidden), hidden), Tokens(labels, labels, self.teacher.labels.outside, old)
 
     def epoch(self, epoch: int) -> int:
         """Make one pass and return the number of steps."""
@@ -106,7 +106,7 @@ class Learner:
         self.spent["steps"] += time.perf_counter() - began
         return len(losses)
 
-    def rdp(self, student: Outputs, tokens: Tokens, batch: Any) -> torch.Tensor:
+    def rdp(self, student: TaggerOutput, tokens: Tokens, batch: Any) -> torch.Tensor:
         """Return RDP's loss, with the teacher run once more."""
         teacher, _ = self.outputs(self.teacher, batch)
         weights = prototype_weights(teacher.hidden, self.centres, self.seen, 1.0)

@@ -22,7 +22,7 @@ from retainer.data.splits import read_parts
 from retainer.data.tasks import Plan, plan
 from retainer.methods import METHODS
 from retainer.methods.rdp import RDP, prototypes
-from retainer.model.predict import observe
+from retainer.model.predict import run_tagger
 from retainer.training.learn import learn
 from retainer.training.prepare import prepare
 from retainer.training.recipe import Recipe, recipe
@@ -51,7 +51,7 @@ def distances(teacher: Version, made: Plan, how: Recipe) -> dict[str, Any]:
     """Say where the words of the slice lie among the prototypes."""
     task = made.task(2)
     lesson = prepare(teacher.tagger, task.train, None, task.new, METHODS["rdp"], how)
-    seen, free = observe(teacher.tagger, lesson.slice, hidden=True), lesson.tokens.unannotated
+    seen, free = run_tagger(teacher.tagger, lesson.slice, hidden=True), lesson.tokens.unannotated
     names, outside = teacher.tagger.labels.names, lesson.tokens.outside
     label = seen.logits.argmax(dim=-1)
     centres, known = prototypes(seen.hidden, label, free, len(names))

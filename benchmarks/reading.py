@@ -25,7 +25,7 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=1_000_000)
     parser.add_argument("--out")
     options = parser.parse_args()
-    encoder = load("builtin", device="cpu").tagger.encoder
+    encoder = load("builtin", device="cpu").tagger.tokenize
     rows = [measure(share * options.words // 4, encoder) for share in (1, 4)]
     if options.out:
         Path(options.out).write_text(json.dumps({"machine": machine(), "sizes": rows}, indent=1) + "\n")

@@ -92,9 +92,9 @@ def ours(options: argparse.Namespace, made: Any, recipe: Any, watch: Stopwatch) 
     from retainer.versions import version
 
     watch.wrap("teacher", lesson, "observe")
-    watch.wrap("encode", lesson.Encoder, "__call__")
-    watch.wrap("steps", training.Training, "_epoch")
-    watch.wrap("dev", training.Training, "_finish_epoch")
+    watch.wrap("encode", lesson.Tokenization, "__call__")
+    watch.wrap("steps", training.TrainingLoop, "_epoch")
+    watch.wrap("dev", training.TrainingLoop, "_finish_epoch")
     watch.wrap("test", version.Version, "evaluate")
     device = options.device
     steps = list(run(made, options.method, encoder=options.folder, recipe=recipe, seed=options.seed, device=device))

@@ -16,7 +16,7 @@ from retainer.versions.version import Version, load
 
 
 @dataclass
-class Done:
+class FinishedTasks:
     """The finished tasks of a cell: their rows, what was found in the test set, and the version after the last."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -25,7 +25,7 @@ class Done:
 
 
 @dataclass
-class Unfinished:
+class CellState:
     """A folder for the state of a cell, used only by a cell with the same key; written once a minute at most."""
 
     folder: Path
@@ -38,17 +38,17 @@ class Unfinished:
         """The file that says how far the cell is; what it names is there."""
         return self.folder / "state.json"
 
-    def load(self, device: str) -> Done:
+    def load(self, device: str) -> FinishedTasks:
         """Return what an earlier call has finished; nothing if there was none, or if its state is damaged."""
         try:
             state = json.loads(self.file.read_text(encoding="utf-8"))
             if state["key"] != self.key:
-                return Done()
-            return Done(state["rows"], state["found"], load(self._version(len(state["rows"])), device=device))
+                return FinishedTasks()
+            return FinishedTasks(state["rows"], state["found"], load(self._version(len(state["rows"])), device=device))
         except (OSError, ValueError, KeyError, InputError):
-            return Done()
+            return FinishedTasks()
 
-    def save(self, done: Done) -> None:
+    def save(self, done: FinishedTasks) -> None:
         """Write the state after a task, unless the last time is less than the interval ago."""
         if done.version is None or time.monotonic() - self.written < self.interval:
             return

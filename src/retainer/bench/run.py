@@ -15,7 +15,7 @@ from filelock import FileLock
 
 from retainer.bench.cell import Cell, finished, pack, save, save_gold
 from retainer.bench.preset import Setting
-from retainer.bench.resume import Done, Unfinished
+from retainer.bench.resume import CellState, FinishedTasks
 from retainer.bench.task_sequence import Step, cell, run
 from retainer.data.splits import read_parts
 from retainer.data.tasks import Plan, plan
@@ -85,7 +85,7 @@ class Bench:
         with FileLock(file.with_suffix(".lock")):
             if known := self.finished(one):
                 return known
-            state = Unfinished(self.out / "unfinished" / one.key(made)[:32], one.key(made), self.interval)
+            state = CellState(self.out / "unfinished" / one.key(made)[:32], one.key(made), self.interval)
             if self.rerun:
                 state.remove()
             peak_memory(pick_device(self.device), begin=True)
@@ -101,7 +101,7 @@ class Bench:
             state.remove()
         return document
 
-    def _steps(self, one: Cell, made: Plan, done: Done, partial: Path) -> Iterator[Step]:
+    def _steps(self, one: Cell, made: Plan, done: FinishedTasks, partial: Path) -> Iterator[Step]:
         """Learn the tasks of a cell that are not done; a shared first version takes the place of the first."""
         fresh = not done.rows and one.method.quirks == NONE
         return run(

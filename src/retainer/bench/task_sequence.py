@@ -16,12 +16,12 @@ from retainer.errors import InputError
 from retainer.methods import Method
 from retainer.methods import method as find_method
 from retainer.metrics.f1 import Scores, backward_transfer, forgetting, gold_spans, spans_by_sentence
-from retainer.model.predict import find, judged
+from retainer.model.predict import find, score_tags
 from retainer.runtime import repeatable, versions
 from retainer.training.learn import learn
-from retainer.training.progress import Silence
+from retainer.training.progress import Progress
 from retainer.training.recipe import Recipe
-from retainer.training.rehearsal import remember
+from retainer.training.rehearsal import with_generator
 from retainer.versions.version import Version, load
 
 
@@ -66,7 +66,7 @@ def _scored(version: Version, corpus: Corpus) -> tuple[Scores, Sequence[tuple[Sp
     found, tagged = find(version.tagger, corpus.sentences, version.types)
     gold = gold_spans(corpus, tagged.sentence_starts, version.types)
     spans = spans_by_sentence(found, tagged.sentence_starts, version.types)
-    return judged(version.tagger, tagged, gold, version.types), spans
+    return score_tags(version.tagger, tagged, gold, version.types), spans
 
 
 def run(
@@ -83,7 +83,7 @@ def run(
     partial: Path | None = None,
     interval: float = 60.0,
     look: bool = False,
-    watch: Silence | None = None,
+    watch: Progress | None = None,
 ) -> Iterator[Step]:
     """Learn task after task and yield after each.
 
@@ -99,7 +99,9 @@ def run(
     for number in range(done + 1, len(plan) + 1):
         if number == 1 and first is not None:
             if way.reviews:
-                first = replace(first, version=remember(first.version, plan.task(1).train, plan.task(1).new, seed))
+                first = replace(
+                    first, version=with_generator(first.version, plan.task(1).train, plan.task(1).new, seed)
+                )
             version = first.version
             yield first
             continue

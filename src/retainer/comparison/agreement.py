@@ -17,7 +17,7 @@ Sums = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)
-class Drift:
+class TypeAgreement:
     """What became of the entities of one type, or of several together. Shares and agreement are in percent."""
 
     kept: int = 0
@@ -123,21 +123,21 @@ class Tally:
         if change.kind in ("gained", "relabelled"):
             self._counts[change.new.type, "gained" if change.kind == "gained" else "taken"] += 1
 
-    def drifts(self) -> dict[str, Drift]:
+    def drifts(self) -> dict[str, TypeAgreement]:
         """Return the drift of every type."""
         return {type_: self._drift([type_]) for type_ in self.types}
 
-    def total(self, types: Sequence[str]) -> Drift:
+    def total(self, types: Sequence[str]) -> TypeAgreement:
         """Return the drift of some types together."""
         return self._drift(types)
 
-    def _drift(self, types: Sequence[str]) -> Drift:
+    def _drift(self, types: Sequence[str]) -> TypeAgreement:
         counts = {kind: sum(self._counts[type_, kind] for type_ in types) for kind in (*KINDS, "taken")}
         labels = sum((self._labels[type_] for type_ in types), Counter[str]())
-        drift = Drift(**counts, labels=dict(labels.most_common()))
+        drift = TypeAgreement(**counts, labels=dict(labels.most_common()))
         if drift.agreement is None:
             return drift
         sums = self._sums[:, [self._number[type_] for type_ in types]].sum(axis=1)
         there = sums[sums[:, 1] > 0]
         low, high = np.quantile(200 * there[:, 0] / there[:, 1], [0.025, 0.975])
-        return Drift(**counts, labels=drift.labels, low=float(low), high=float(high))
+        return TypeAgreement(**counts, labels=drift.labels, low=float(low), high=float(high))

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from retainer.comparison.agreement import Drift, Tally
+from retainer.comparison.agreement import Tally, TypeAgreement
 from retainer.comparison.changes import KINDS, Case, Cases, changes
-from retainer.comparison.scored import Judgement, judge
+from retainer.comparison.scored import ScoredComparison, judge
 from retainer.comparison.type_sets import Types
 from retainer.data.corpus import Corpus
 from retainer.data.plain import Texts, texts_or_corpus
@@ -42,11 +42,11 @@ class Difference:
     types: Types
     texts: int
     """How many were compared."""
-    judgement: Judgement | None
+    judgement: ScoredComparison | None
     """Scores on the annotation; None where no type of either version is annotated."""
-    drifts: Mapping[str, Drift]
+    drifts: Mapping[str, TypeAgreement]
     """What became of the old version's entities, by its types: no annotation is needed for that."""
-    total: Drift
+    total: TypeAgreement
     """The same for all types of the old version together."""
     fresh: Mapping[str, int]
     """How many entities of the gained types the new version finds."""

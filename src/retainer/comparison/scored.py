@@ -53,7 +53,7 @@ def interval(one: Bootstrap) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class ScoredComparison:
     """The types that are annotated, kept ones and gained ones apart, and the means of each."""
 
     kept: dict[str, Judged]
@@ -93,7 +93,9 @@ class Judgement:
         }
 
 
-def judge(old: Counts, new: Counts, kept: Sequence[str], gained: Sequence[str], *, draws: int = 1000) -> Judgement:
+def judge(
+    old: Counts, new: Counts, kept: Sequence[str], gained: Sequence[str], *, draws: int = 1000
+) -> ScoredComparison:
     """Compare the counts of two versions over the same sentences; their types are the kept ones, then the gained."""
     sets = drawn(len(old), draws=draws)
     before, after = summed(old, sets), summed(new, sets)
@@ -104,7 +106,7 @@ def judge(old: Counts, new: Counts, kept: Sequence[str], gained: Sequence[str], 
     fixed = holm([one["f1"].p for one in apart])
     first, second = ([Score(*map(int, row)) for row in table.sum(0)] for table in (old, new))
     size = len(kept)
-    return Judgement(
+    return ScoredComparison(
         {t: Judged(first[at], second[at], apart[at], fixed[at]) for at, t in enumerate(kept)},
         {t: Judged(None, score) for t, score in zip(gained, second[size:], strict=True)},
         compared(scores([old[:, :size]], sets), scores([new[:, :size]], sets)) if size else None,

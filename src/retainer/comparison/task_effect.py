@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from retainer.comparison.agreement import Drift, Tally
+from retainer.comparison.agreement import Tally, TypeAgreement
 from retainer.comparison.changes import Change, changes
 from retainer.data.corpus import Corpus
 from retainer.data.spans import Sentence, Span
@@ -94,7 +94,7 @@ class _Ledger:
 
     def fate(self, types: Sequence[str]) -> dict[str, Any]:
         """Return what became of some types together, as a record holds it."""
-        drift: Drift = self.tally.total(types)
+        drift: TypeAgreement = self.tally.total(types)
         excused = {kind: sum(self.excused[type_, kind] for type_ in types) for kind in ("given", "corrected")}
         return {
             "found": drift.old + sum(excused.values()),

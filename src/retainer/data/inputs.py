@@ -12,7 +12,7 @@ from retainer.data.formats.prodigy import offsets_of
 from retainer.data.formats.records import EMPTY, Record, field, keys_of, records, sniff_list
 from retainer.data.formats.table import FORMATS, sniffed
 from retainer.data.formats.tokens import sniff_tokens
-from retainer.data.lines import blamed, is_blank, numbered, opening
+from retainer.data.lines import error_location, is_blank, numbered, opening
 from retainer.data.spans import Sentence
 
 PLAIN = "plain text"
@@ -44,13 +44,13 @@ def _corpus(sentences: Iterable[Sentence], source: str, format: str) -> Corpus:
 
 def _tasks(text: str, source: str) -> Iterator[Sentence]:
     for where, task in numbered_tasks(text, source):
-        with blamed(where):
+        with error_location(where):
             yield Sentence.from_text(text_of(task))
 
 
 def _records(text: str, source: str) -> Iterator[Sentence]:
     for where, record in records(text, source):
-        with blamed(where):
+        with error_location(where):
             yield _sentence(record)
 
 

@@ -8,7 +8,7 @@ from retainer.data.corpus import Corpus, fingerprint
 from retainer.data.documents import document_files, filled, join, read_document, read_file
 from retainer.data.formats.table import FORMATS, SUGGESTIONS, Format, named
 from retainer.data.inputs import loose_texts
-from retainer.data.lines import blamed
+from retainer.data.lines import error_location
 from retainer.data.spans import Sentence
 from retainer.data.splits import read_parts
 from retainer.data.suggested import Suggested
@@ -47,7 +47,7 @@ def write(sentences: Iterable[Sentence], path: str | os.PathLike[str], format: s
     Some formats are a folder of files, which must not be there yet.
     """
     target, chosen = os.fspath(path), named(format)
-    with blamed(target):
+    with error_location(target):
         made = chosen.write(sentences)
         if not made:
             raise InputError("there is no sentence to write")
@@ -65,6 +65,6 @@ def read_texts(path: str | os.PathLike[str]) -> Corpus:
 def write_suggestions(sentences: Iterable[Suggested], path: str | os.PathLike[str], format: str, model: str) -> None:
     """Write what a model of that name found, for a person to correct."""
     target = os.fspath(path)
-    with blamed(target):
+    with error_location(target):
         text = SUGGESTIONS[format](sentences, model)
     save(text, target)

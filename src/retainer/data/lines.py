@@ -27,7 +27,7 @@ def opening(text: str) -> str:
     return next((line for _, line in numbered(text) if not is_blank(line)), "")
 
 
-class blamed:
+class error_location:
     """Put the place in front of any complaint, so that the code that complains need not know it.
 
     A class, because it stands around every cell of a corpus, where a generator would take a third of the time.
@@ -56,7 +56,7 @@ def written(sentences: Iterable[_S], write: Callable[[_S], str]) -> str:
     """Join what ``write`` makes of every sentence; one that no format could give back is refused by its number."""
     parts = []
     for number, sentence in enumerate(sentences, 1):
-        with blamed(f"sentence {number}"):
+        with error_location(f"sentence {number}"):
             _refuse_gaps(sentence)
             parts.append(write(sentence))
     return "".join(parts)

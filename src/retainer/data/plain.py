@@ -14,7 +14,7 @@ from retainer.data.corpus import Corpus
 from retainer.data.formats.records import field, keys_of, parse, sniff_json
 from retainer.data.formats.table import FORMATS
 from retainer.data.io import read
-from retainer.data.lines import blamed, is_blank
+from retainer.data.lines import error_location, is_blank
 from retainer.data.spans import split_tag
 from retainer.errors import InputError
 
@@ -35,7 +35,7 @@ class Texts:
     def __iter__(self) -> Iterator[tuple[int, str]]:
         """Yield the texts that are not blank; what is no text gets one sentence."""
         for number, text in self.lines:
-            with blamed(f"{self.source}:{number}"):
+            with error_location(f"{self.source}:{number}"):
                 _require_whole(text)
             if text.strip():
                 yield number, text
@@ -92,7 +92,7 @@ def _texts(source: str) -> Iterator[tuple[int, str]]:
             if is_blank(text):
                 continue
             json = sniff_json(text) if json is None else json
-            with blamed(f"{source}:{number}"):
+            with error_location(f"{source}:{number}"):
                 text = _of_record(text) if json else text
             yield number, text
 

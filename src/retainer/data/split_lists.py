@@ -7,7 +7,7 @@ from pathlib import Path
 
 from retainer.data.corpus import Corpus
 from retainer.data.documents import ENDINGS, ending_of, read_document, walk
-from retainer.data.lines import blamed, numbered
+from retainer.data.lines import error_location, numbered
 from retainer.data.text_files import load
 from retainer.errors import InputError
 
@@ -58,7 +58,7 @@ class _Shelf:
         found: list[Path | None] = []
         for number, line in numbered(load(str(path))):
             if line.strip():
-                with blamed(f"{path}:{number}"):
+                with error_location(f"{path}:{number}"):
                     found.append(self._take(line.strip(), f"{path.name}:{number}"))
         return found
 

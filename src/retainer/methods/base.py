@@ -16,9 +16,9 @@ from retainer.model.quirks import NONE, Quirks
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from retainer.model.tagger_output import Outputs
+    from retainer.model.tagger_output import TaggerOutput
 
-Need = Literal["vectors", "layers", "maps", "recall"]
+Need = Literal["vectors", "layers", "maps", "epoch_vectors"]
 """The teacher's token vectors; all layers' vectors, or all attention maps, of both (so the teacher looks again at
 every step); the student's vectors of the whole slice, looked up once per epoch."""
 
@@ -107,11 +107,11 @@ class Method:
         """How many times faster than the recipe says the head learns with this method."""
         return 1.0
 
-    def begin(self, slice_: Tokens, teacher: Outputs) -> Any:
+    def begin(self, slice_: Tokens, teacher: TaggerOutput) -> Any:
         """Look at the whole slice once per task, and return what ``targets`` should remember."""
         return None
 
-    def targets(self, tokens: Tokens, teacher: Outputs, memory: Any, clock: Clock) -> Tokens:
+    def targets(self, tokens: Tokens, teacher: TaggerOutput, memory: Any, clock: Clock) -> Tokens:
         """Return the labels to learn in a batch. Runs without gradient."""
         return tokens
 
@@ -120,13 +120,13 @@ class Method:
         return None
 
     def matches(self, tokens: Tokens, memory: Any) -> Tensor | None:
-        """Return, for every position, the words of the slice whose scores are wanted beside it (needs ``recall``)."""
+        """Return, for every position, the words of the slice whose scores are wanted too (needs ``epoch_vectors``)."""
         return None
 
     def guesses(self, memory: Any) -> Tensor | None:
         """Return the labels ``begin`` gave the words of the slice, if the method gives any: they can be judged."""
         return None
 
-    def losses(self, student: Outputs, teacher: Outputs, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
+    def losses(self, student: TaggerOutput, teacher: TaggerOutput, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
         """Return the terms of the loss by name; the loop adds them up, logs them and differentiates."""
         raise NotImplementedError

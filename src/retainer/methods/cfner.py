@@ -11,7 +11,7 @@ from retainer.methods.terms import growth, share, unit
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from retainer.model.tagger_output import Outputs
+    from retainer.model.tagger_output import TaggerOutput
 
 SMALL = 1e-10
 
@@ -49,7 +49,7 @@ class CFNER(Method):
     """
 
     needs_teacher: ClassVar[bool] = True
-    needs: ClassVar[frozenset[Need]] = frozenset({"recall"})
+    needs: ClassVar[frozenset[Need]] = frozenset({"epoch_vectors"})
 
     distil_weight: float = 2.0
     """Weight of the old labels, before it is adapted to their number."""
@@ -58,7 +58,7 @@ class CFNER(Method):
     confidence: float = 0.9
     """The probability an old label needs in the first epoch before its neighbours are mixed in."""
 
-    def begin(self, slice_: Tokens, teacher: Outputs) -> Matches:
+    def begin(self, slice_: Tokens, teacher: TaggerOutput) -> Matches:
         """Search the neighbours of all words."""
         found = slice_.unannotated & (teacher.logits.argmax(dim=-1) != slice_.outside)
         rows = slice_.rows.unsqueeze(-1).repeat(1, self.neighbours)
@@ -72,14 +72,14 @@ class CFNER(Method):
         rows: Tensor = memory.rows[tokens.rows.clamp(min=0)]
         return rows
 
-    def targets(self, tokens: Tokens, teacher: Outputs, memory: Any, clock: Clock) -> Tokens:
+    def targets(self, tokens: Tokens, teacher: TaggerOutput, memory: Any, clock: Clock) -> Tokens:
         """Look up which words may be mixed, and from which confidence on."""
         share_left = 1 - clock.epoch / max(1, clock.epochs - 1)
         found = memory.found[tokens.rows.clamp(min=0)] & tokens.unannotated
         given = {one.name: getattr(tokens, one.name) for one in fields(Tokens)}
         return Scheduled(**given, found=found, threshold=self.confidence * share_left)
 
-    def losses(self, student: Outputs, teacher: Outputs, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
+    def losses(self, student: TaggerOutput, teacher: TaggerOutput, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
         """Return the effect on new types and the effect on old ones."""
         assert isinstance(targets, Scheduled) and student.matched is not None, "made by targets and matches"
         old, p = teacher.logits.shape[-1], student.log_p.exp()

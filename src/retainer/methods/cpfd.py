@@ -12,7 +12,7 @@ from retainer.methods.terms import cross_entropy, distillation, growth, share
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from retainer.model.tagger_output import Outputs
+    from retainer.model.tagger_output import TaggerOutput
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class CPFD(Method):
     floor: float = 0.001
     """The least threshold: a teacher as sure as this is always believed."""
 
-    def begin(self, slice_: Tokens, teacher: Outputs) -> Judged:
+    def begin(self, slice_: Tokens, teacher: TaggerOutput) -> Judged:
         """Label and weigh the whole slice once."""
         log_q = teacher.logits.log_softmax(dim=-1)
         size = log_q.shape[-1]
@@ -72,13 +72,13 @@ class CPFD(Method):
         labels: Tensor = memory.labels.where(memory.labels != IGNORE, 0)
         return labels
 
-    def targets(self, tokens: Tokens, teacher: Outputs, memory: Any, clock: Clock) -> Tokens:
+    def targets(self, tokens: Tokens, teacher: TaggerOutput, memory: Any, clock: Clock) -> Tokens:
         """Look labels and weights of a batch up."""
         rows = tokens.rows.clamp(min=0)
         labels = memory.labels[rows].where(tokens.labelled, IGNORE)
         return Weighed(labels, tokens.rows, tokens.outside, tokens.old, weights=memory.weights[rows])
 
-    def losses(self, student: Outputs, teacher: Outputs, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
+    def losses(self, student: TaggerOutput, teacher: TaggerOutput, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
         """Return cross-entropy, distillation and attention."""
         assert isinstance(targets, Weighed), "made by targets"
         weight = self.distil_weight * growth(student, teacher, outside=False)
@@ -117,7 +117,7 @@ def weights(slice_: Tokens, labels: Tensor) -> Tensor:
     return believed * (0.5 + ratio.sigmoid()).where(old, believed.new_tensor(1.0))
 
 
-def attention(student: Outputs, teacher: Outputs) -> Tensor:
+def attention(student: TaggerOutput, teacher: TaggerOutput) -> Tensor:
     """Return the squared distance of pooled attention maps, a mean over layers; padding counts nowhere."""
     assert student.maps and teacher.maps and student.mask is not None, "declared in needs"
     mask = student.mask.to(student.maps[0])

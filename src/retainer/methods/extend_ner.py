@@ -11,7 +11,7 @@ from retainer.methods.terms import cross_entropy, distillation, share
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from retainer.model.tagger_output import Outputs
+    from retainer.model.tagger_output import TaggerOutput
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class ExtendNER(Method):
     teacher_temperature: float = 1.0
     """Divides the teacher's scores."""
 
-    def losses(self, student: Outputs, teacher: Outputs, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
+    def losses(self, student: TaggerOutput, teacher: TaggerOutput, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
         """Return cross-entropy and distillation."""
         ce = cross_entropy(student.log_p, given.labels, share(given.annotated))
         old = share(given.unannotated)

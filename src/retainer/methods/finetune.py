@@ -11,13 +11,13 @@ from retainer.methods.terms import cross_entropy, share
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from retainer.model.tagger_output import Outputs
+    from retainer.model.tagger_output import TaggerOutput
 
 
 @dataclass(frozen=True)
 class Finetune(Method):
     """L = CE(y) over all words. Also what every method does in its first task, when there is nothing to forget."""
 
-    def losses(self, student: Outputs, teacher: Outputs, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
+    def losses(self, student: TaggerOutput, teacher: TaggerOutput, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
         """Return the cross-entropy with the given labels."""
         return {"ce": cross_entropy(student.log_p, targets.labels, share(targets.labelled))}

@@ -11,7 +11,7 @@ from retainer.methods.terms import cross_entropy, share
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from retainer.model.tagger_output import Outputs
+    from retainer.model.tagger_output import TaggerOutput
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,6 @@ class Frozen(Method):
         """What the loop multiplies the head's learning rate by."""
         return self.speed
 
-    def losses(self, student: Outputs, teacher: Outputs, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
+    def losses(self, student: TaggerOutput, teacher: TaggerOutput, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
         """Return the cross-entropy."""
         return {"ce": cross_entropy(student.log_p, given.labels, share(given.labelled))}

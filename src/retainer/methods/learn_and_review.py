@@ -12,7 +12,7 @@ from retainer.methods.terms import cross_entropy, distillation, share, soft_cros
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from retainer.model.tagger_output import Outputs
+    from retainer.model.tagger_output import TaggerOutput
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class LearnAndReview(ExtendNER):
     student_temperature: float = 1.0
     """Divides the student's scores."""
 
-    def begin(self, slice_: Tokens, teacher: Outputs) -> Rehearsal | None:
+    def begin(self, slice_: Tokens, teacher: TaggerOutput) -> Rehearsal | None:
         """Put together what two teachers say; in the first stage there is only one."""
         if teacher.again is None or slice_.synthetic is None:
             return None
@@ -62,7 +62,7 @@ class LearnAndReview(ExtendNER):
         target[:, : slice_.old], target[:, slice_.old :] = old, new
         return Rehearsal(slice_.synthetic, target)
 
-    def targets(self, tokens: Tokens, teacher: Outputs, memory: Any, clock: Clock) -> Tokens:
+    def targets(self, tokens: Tokens, teacher: TaggerOutput, memory: Any, clock: Clock) -> Tokens:
         """Look up what to review."""
         if memory is None:
             return tokens
@@ -72,7 +72,7 @@ class LearnAndReview(ExtendNER):
             tokens.labels, tokens.rows, tokens.outside, tokens.old, synthetic=synthetic, target=memory.target[rows]
         )
 
-    def losses(self, student: Outputs, teacher: Outputs, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
+    def losses(self, student: TaggerOutput, teacher: TaggerOutput, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
         """Return ExtendNER's terms on real words, and the review of made-up ones."""
         if not isinstance(targets, Reviewed):
             return super().losses(student, teacher, given, targets)

@@ -11,7 +11,7 @@ from retainer.methods.terms import cross_entropy, growth, share, turned
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from retainer.model.tagger_output import Outputs
+    from retainer.model.tagger_output import TaggerOutput
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class LUCIR(Method):
     margin: float = 0.5
     """How far the score of O shall stay above those of new labels."""
 
-    def losses(self, student: Outputs, teacher: Outputs, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
+    def losses(self, student: TaggerOutput, teacher: TaggerOutput, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
         """Return cross-entropy, less-forget and ranking."""
         old = share(given.unannotated)
         features = (turned(student.hidden, teacher.hidden) * old).sum()

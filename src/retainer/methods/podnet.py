@@ -11,7 +11,7 @@ from retainer.methods.terms import growth, share, turned, unit
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from retainer.model.tagger_output import Outputs
+    from retainer.model.tagger_output import TaggerOutput
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class PODNet(Method):
     margin: float = 0.6
     """How far the score of the right label shall stay above all others together."""
 
-    def losses(self, student: Outputs, teacher: Outputs, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
+    def losses(self, student: TaggerOutput, teacher: TaggerOutput, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
         """Return NCA, flat and spatial."""
         assert student.layers is not None and teacher.layers is not None, "declared in needs"
         old = share(given.unannotated)

@@ -11,7 +11,7 @@ from retainer.methods.terms import cross_entropy, entropy, share, soft_cross_ent
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from retainer.model.tagger_output import Outputs
+    from retainer.model.tagger_output import TaggerOutput
 
 Cover = Literal["unannotated", "annotated", "all"]
 Pseudo = Literal["prototype", "argmax", "none"]
@@ -49,7 +49,7 @@ class RDP(Method):
     temperature: float = 1.0
     """The paper's tau: how fast the weight of a label falls with the distance from its prototype."""
 
-    def begin(self, slice_: Tokens, teacher: Outputs) -> Tensor:
+    def begin(self, slice_: Tokens, teacher: TaggerOutput) -> Tensor:
         """Label the whole slice once; nothing about it changes during the task."""
         guess = pseudo_labels(teacher, slice_.unannotated, self.pseudo, self.temperature, slice_.outside)
         return slice_.labels.where(~slice_.unannotated, guess)
@@ -58,12 +58,12 @@ class RDP(Method):
         """Return the labels of the slice; with no pseudo labels there is nothing to judge."""
         return None if self.pseudo == "none" else memory
 
-    def targets(self, tokens: Tokens, teacher: Outputs, memory: Any, clock: Clock) -> Tokens:
+    def targets(self, tokens: Tokens, teacher: TaggerOutput, memory: Any, clock: Clock) -> Tokens:
         """Look the pseudo labels of a batch up."""
         labels = memory[tokens.rows.clamp(min=0)]
         return replace(tokens, labels=tokens.labels.where(~tokens.unannotated, labels))
 
-    def losses(self, student: Outputs, teacher: Outputs, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
+    def losses(self, student: TaggerOutput, teacher: TaggerOutput, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
         """Return the four terms, weighted."""
         q, log_p = teacher.logits.softmax(dim=-1), student.log_p
         covers = dict.fromkeys(("all", self.relation_words, self.entropy_words, self.distil_words))
@@ -95,7 +95,7 @@ def relation_target(q: Tensor, labels: Tensor, size: int) -> Tensor:
     return hot
 
 
-def pseudo_labels(teacher: Outputs, mask: Tensor, kind: Pseudo, temperature: float, outside: int) -> Tensor:
+def pseudo_labels(teacher: TaggerOutput, mask: Tensor, kind: Pseudo, temperature: float, outside: int) -> Tensor:
     """Return a label for every word, from the teacher alone; only the masked words make the prototypes."""
     q = teacher.logits.softmax(dim=-1)
     coarse = q.argmax(dim=-1)

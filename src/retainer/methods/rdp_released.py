@@ -13,7 +13,7 @@ from retainer.model.quirks import RELEASED, Quirks
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from retainer.model.tagger_output import Outputs
+    from retainer.model.tagger_output import TaggerOutput
 
 
 @dataclass(frozen=True)
@@ -40,18 +40,18 @@ class RDPReleased(Method):
     temperature: float = 1.0
     """Divides the distance from a prototype."""
 
-    def begin(self, slice_: Tokens, teacher: Outputs) -> Tensor:
+    def begin(self, slice_: Tokens, teacher: TaggerOutput) -> Tensor:
         """Return the scrambled prototypes."""
         return scrambled(teacher, slice_, self.quirks.batch)
 
-    def targets(self, tokens: Tokens, teacher: Outputs, memory: Any, clock: Clock) -> Tokens:
+    def targets(self, tokens: Tokens, teacher: TaggerOutput, memory: Any, clock: Clock) -> Tokens:
         """Label O words by the teacher's probabilities, weighted by the distance from the prototypes."""
         seen = memory.new_ones(len(memory)).bool()
         weights = prototype_weights(teacher.hidden, memory, seen, self.temperature)
         guess = (weights * teacher.logits.softmax(dim=-1)).argmax(dim=-1)
         return replace(tokens, labels=tokens.labels.where(~tokens.unannotated, guess))
 
-    def losses(self, student: Outputs, teacher: Outputs, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
+    def losses(self, student: TaggerOutput, teacher: TaggerOutput, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
         """Return the four terms, weighted."""
         log_p = student.log_p
         everywhere = share(given.labelled | True) / log_p.shape[-1]
@@ -74,7 +74,7 @@ def flat_target(scores: Tensor, labels: Tensor, size: int) -> Tensor:
     return hot.softmax(dim=-1)
 
 
-def scrambled(teacher: Outputs, slice_: Tokens, batch: int) -> Tensor:
+def scrambled(teacher: TaggerOutput, slice_: Tokens, batch: int) -> Tensor:
     """Return what stands for the prototypes: batch by batch and label by label, rows and columns confused."""
     assert slice_.sentences is not None, "a whole slice knows its sentences"
     width, size = teacher.hidden.shape[-1], teacher.logits.shape[-1]

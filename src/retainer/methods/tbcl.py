@@ -12,7 +12,7 @@ from retainer.methods.terms import cross_entropy, share, soft_cross_entropy
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from retainer.model.tagger_output import Outputs
+    from retainer.model.tagger_output import TaggerOutput
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class TBCL(RDP):
         """Leave the new entities out; old ones stay even where they are gold."""
         return given.labels >= given.old
 
-    def losses(self, student: Outputs, teacher: Outputs, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
+    def losses(self, student: TaggerOutput, teacher: TaggerOutput, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
         """Return RDP's terms, the two of the second look, and the consistency."""
         assert student.again is not None, "declared by leave_out"
         again, kept = student.again.log_p, share(given.labelled & (given.labels < given.old))

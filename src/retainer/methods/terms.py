@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from retainer.model.tagger_output import Outputs
+    from retainer.model.tagger_output import TaggerOutput
 
 
 def share(mask: Tensor) -> Tensor:
@@ -59,7 +59,7 @@ def turned(ours: Tensor, theirs: Tensor) -> Tensor:
     return 1 - (unit(ours) * unit(theirs)).sum(dim=-1)
 
 
-def growth(student: Outputs, teacher: Outputs, outside: bool = True) -> float:
+def growth(student: TaggerOutput, teacher: TaggerOutput, outside: bool = True) -> float:
     """Return sqrt(old / new labels), with O among the old or not: the more there is to lose, the more it weighs.
 
     Where old types are only taught again there is no new label; that counts as one.

@@ -21,8 +21,8 @@ from retainer.data.spans import Labels
 from retainer.errors import InputError
 from retainer.model.builtin import sha256
 from retainer.model.tagger import Tagger, require_vocabulary
-from retainer.model.tagger_output import Outputs
-from retainer.model.tokenization import Batch, Encoder
+from retainer.model.tagger_output import TaggerOutput
+from retainer.model.tokenization import Batch, Tokenization
 
 FILE = "model.onnx"
 INPUTS = ("input_ids", "attention_mask")
@@ -33,15 +33,15 @@ class Exported(Tagger):
 
     device = torch.device("cpu")
 
-    def __init__(self, session: Any, labels: Labels, encoder: Encoder) -> None:
+    def __init__(self, session: Any, labels: Labels, tokenize: Tokenization) -> None:
         nn.Module.__init__(self)
-        self.session, self.labels, self.encoder = session, labels, encoder
+        self.session, self.labels, self.tokenize = session, labels, tokenize
 
-    def outputs(self, batch: Batch, needs: Container[str] = ()) -> Outputs:
+    def outputs(self, batch: Batch, needs: Container[str] = ()) -> TaggerOutput:
         """Return the scores of all positions; there are no vectors."""
         arrays = (batch.ids.numpy(), batch.mask.long().numpy())
         scores = torch.from_numpy(self.session.run(None, dict(zip(INPUTS, arrays, strict=True)))[0])
-        return Outputs(scores.flatten(0, 1), scores.new_empty(0))
+        return TaggerOutput(scores.flatten(0, 1), scores.new_empty(0))
 
 
 class _Plain(nn.Module):
@@ -63,10 +63,10 @@ def export(tagger: Tagger, folder: Path, *, int8: bool, about: dict[str, Any]) -
         _need(package)
     _write_graph(tagger, folder / FILE)
     bits = _quantize(folder / FILE) if int8 else 32
-    tagger.encoder.tokenizer.save_pretrained(folder)
+    tagger.tokenize.tokenizer.save_pretrained(folder)
     facts = {
         "id2label": dict(enumerate(tagger.labels.names)),
-        "max_length": tagger.encoder.limit,
+        "max_length": tagger.tokenize.limit,
         "retainer": {**about, "bits": bits, "sha256": sha256(folder / FILE)},
     }
     (folder / "config.json").write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -89,16 +89,16 @@ def load_exported(folder: Path) -> tuple[Exported, dict[str, Any]]:
     options.intra_op_num_threads = torch.get_num_threads()
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = runtime.InferenceSession(str(folder / FILE), options, providers=["CPUExecutionProvider"])
-    encoder = Encoder(AutoTokenizer.from_pretrained(folder), limit)
-    return Exported(session, labels, encoder), about
+    tokenize = Tokenization(AutoTokenizer.from_pretrained(folder), limit)
+    return Exported(session, labels, tokenize), about
 
 
 def _write_graph(tagger: Tagger, file: Path) -> None:
     """Trace the network with both dimensions free; the example has padding, so the mask is part of the graph."""
-    ids = torch.full((2, 8), tagger.encoder.tokenizer.pad_token_id or 0)
+    ids = torch.full((2, 8), tagger.tokenize.tokenizer.pad_token_id or 0)
     mask = torch.ones_like(ids)
     mask[1, 5:] = 0
-    free = {0: torch.export.Dim("batch"), 1: torch.export.Dim("length", max=tagger.encoder.limit)}
+    free = {0: torch.export.Dim("batch"), 1: torch.export.Dim("length", max=tagger.tokenize.limit)}
     plain = _Plain(copy.deepcopy(tagger).cpu().eval()).eval()
     with _hushed():
         torch.onnx.export(

@@ -13,7 +13,7 @@ from retainer.data.spans import Sentence, Span
 from retainer.data.suggested import Suggested
 from retainer.metrics.f1 import Array, Scores, Spans, flat_spans, predicted_spans, score
 from retainer.model.tagger import Tagger
-from retainer.model.tagger_output import Outputs
+from retainer.model.tagger_output import TaggerOutput
 from retainer.model.tokenization import Encoded
 
 BUDGET = {"cpu": 1024, "cuda": 65536}
@@ -23,7 +23,7 @@ ANOTHER = {"cpu": 48, "cuda": 1_000_000}
 
 
 @torch.no_grad()
-def observe(tagger: Tagger, encoded: Encoded, *, hidden: bool = False) -> Outputs:
+def run_tagger(tagger: Tagger, encoded: Encoded, *, hidden: bool = False) -> TaggerOutput:
     """Run a tagger over a corpus in evaluation mode and collect its outputs word by word, in full precision.
 
     Masks make the outputs of a word independent of the batch it stands in, so they may be computed once and kept.
@@ -43,7 +43,7 @@ def observe(tagger: Tagger, encoded: Encoded, *, hidden: bool = False) -> Output
         if hidden:
             vectors[rows] = seen.hidden
     tagger.train(was_training)
-    return Outputs(logits[:size], vectors[:size])
+    return TaggerOutput(logits[:size], vectors[:size])
 
 
 @dataclass(frozen=True)
@@ -57,17 +57,17 @@ class Tagged:
 
 def tag(tagger: Tagger, encoded: Encoded) -> Tagged:
     """Predict a label for every word; each word is seen in the one window where it has most context."""
-    best = observe(tagger, encoded).logits.softmax(dim=-1).max(dim=-1)
+    best = run_tagger(tagger, encoded).logits.softmax(dim=-1).max(dim=-1)
     return Tagged(best.indices.cpu().numpy(), best.values.cpu().numpy(), encoded.sentence_starts)
 
 
 def find(tagger: Tagger, sentences: Sequence[Sentence], types: Sequence[str]) -> tuple[Spans, Tagged]:
     """Predict the entities of some sentences."""
-    tagged = tag(tagger, tagger.encoder(sentences, tagger.device))
+    tagged = tag(tagger, tagger.tokenize(sentences, tagger.device))
     return predicted_spans(tagged.ids, tagger.labels, tagged.sentence_starts, types), tagged
 
 
-def judged(tagger: Tagger, tagged: Tagged, gold: Spans, types: Sequence[str]) -> Scores:
+def score_tags(tagger: Tagger, tagged: Tagged, gold: Spans, types: Sequence[str]) -> Scores:
     """Score predictions: sentence by sentence, or with the quirk of taking all of them for one."""
     if tagger.quirks.flat_scores:
         return score(gold, flat_spans(tagged.ids, tagger.labels, gold, types), types)

@@ -16,7 +16,7 @@ Cut = tuple[list[int], list[int]]
 """The pieces of a sentence, and where each of its words begins among them."""
 
 
-class Cutter:
+class WordSplitter:
     """Cuts words into pieces with any fast tokenizer, one word at a time, so that no piece belongs to two words.
 
     Byte-level and SentencePiece tokenizers write the blank before a word into its first piece. So a word that touches

@@ -21,8 +21,8 @@ from retainer.errors import InputError, nearest
 from retainer.model.builtin import builtin_folder
 from retainer.model.heads import Head, Kind, Rows
 from retainer.model.quirks import NONE, Quirks
-from retainer.model.tagger_output import Outputs
-from retainer.model.tokenization import Batch, Encoder
+from retainer.model.tagger_output import TaggerOutput
+from retainer.model.tokenization import Batch, Tokenization
 
 HEAD_NAMES = ("classifier", "score")
 """What transformers' token classifiers call their linear layer."""
@@ -36,9 +36,9 @@ class Tagger(nn.Module):
 
     quirks: Quirks = NONE
 
-    def __init__(self, network: Any, head: Head, labels: Labels, encoder: Encoder) -> None:
+    def __init__(self, network: Any, head: Head, labels: Labels, tokenize: Tokenization) -> None:
         super().__init__()
-        self.network, self.head, self.labels, self.encoder = network, head, labels, encoder
+        self.network, self.head, self.labels, self.tokenize = network, head, labels, tokenize
         self.head_name = next(name for name in HEAD_NAMES if hasattr(network, name))
         setattr(network, self.head_name, nn.Identity())  # our head takes its place until the tagger is saved
 
@@ -58,12 +58,12 @@ class Tagger(nn.Module):
         """The length of a token vector."""
         return self.head.old.weight.shape[-1]
 
-    def outputs(self, batch: Batch, needs: Container[str] = ()) -> Outputs:
+    def outputs(self, batch: Batch, needs: Container[str] = ()) -> TaggerOutput:
         """Return scores and vectors of all positions in one row, and what else a method needs."""
         asked = {"output_hidden_states": "layers" in needs, "output_attentions": "maps" in needs}
         said = self._encode(batch, **{name: True for name, wanted in asked.items() if wanted})
         layers = tuple(layer.flatten(0, 1) for layer in said.hidden_states) if "layers" in needs else None
-        return Outputs(
+        return TaggerOutput(
             self._score(said.last_hidden_state).flatten(0, 1),
             said.last_hidden_state.flatten(0, 1),
             layers=layers,
@@ -94,7 +94,7 @@ class Tagger(nn.Module):
 
     def like(self, network: Any, head: Head, labels: Labels) -> Tagger:
         """Return a tagger that reads and behaves like this one."""
-        other = Tagger(network, head, labels, self.encoder)
+        other = Tagger(network, head, labels, self.tokenize)
         other.quirks = self.quirks
         return other
 
@@ -114,7 +114,7 @@ class Tagger(nn.Module):
         network.config.label2id = {name: self.labels.names.index(name) for name in self.labels.names}
         with quiet():
             network.save_pretrained(folder)
-            self.encoder.tokenizer.save_pretrained(folder)
+            self.tokenize.tokenizer.save_pretrained(folder)
         setattr(network, self.head_name, nn.Identity())
         if self.head.kind == "cosine":
             state = {"weight": self.head.weight(), "sigma": self.head.sigma.detach(), "norm": self.head.norm}
@@ -141,12 +141,12 @@ def load_tagger(spec: str, *, head: Kind = "linear", need_head: bool = False) ->
         tokenizer = AutoTokenizer.from_pretrained(source)
         _require_fast(tokenizer, spec)
         network = _network(source, bare, spec)
-        encoder = Encoder(tokenizer, _limit(config, tokenizer))
+        tokenize = Tokenization(tokenizer, _limit(config, tokenizer))
         if bare:
-            return Tagger(network, Head.empty(head, _layer(network).in_features), Labels(), encoder)
+            return Tagger(network, Head.empty(head, _layer(network).in_features), Labels(), tokenize)
         _require_plain_head(network, tokenizer, spec)
         labels = _labels(config, spec)
-        return Tagger(network, _stored_head(network, place, labels), labels, encoder)
+        return Tagger(network, _stored_head(network, place, labels), labels, tokenize)
 
 
 def _network(source: str, bare: bool, spec: str) -> Any:

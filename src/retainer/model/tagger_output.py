@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Outputs:
+class TaggerOutput:
     """Scores of all labels and, where asked for, the token vectors; one row per word (or per position of a batch).
 
     What only some methods ask for (``Method.needs``) is there for those methods and None for all others.
@@ -26,7 +26,7 @@ class Outputs:
     """The attention of every layer: batch x heads x positions x positions, before dropout."""
     mask: Tensor | None = None
     """Which positions of the batch are no padding, where there are maps."""
-    again: Outputs | None = None
+    again: TaggerOutput | None = None
     """Somebody else's word on the same positions: the student's own on the batch without ``Method.leave_out``; beside
     the teacher's, where there is a review, that of the student who learned without one."""
     matched: Tensor | None = None
@@ -37,7 +37,7 @@ class Outputs:
         """Log probabilities of all labels, computed once for all the terms that ask."""
         return self.logits.log_softmax(dim=-1)
 
-    def at(self, rows: Tensor) -> Outputs:
+    def at(self, rows: Tensor) -> TaggerOutput:
         """Return the outputs of some words; a row number below zero gives an arbitrary row nobody looks at."""
         rows = rows.clamp(min=0)
-        return Outputs(self.logits[rows], self.hidden[rows] if len(self.hidden) else self.hidden)
+        return TaggerOutput(self.logits[rows], self.hidden[rows] if len(self.hidden) else self.hidden)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from retainer.data.spans import Sentence
-from retainer.model.subwords import Cutter
+from retainer.model.subwords import WordSplitter
 
 BUCKETS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 """Lengths of training batches: little padding, and few shapes to record on a GPU."""
@@ -155,7 +155,7 @@ def bucket(lengths: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 @dataclass(frozen=True)
-class Encoder:
+class Tokenization:
     """Turns sentences into pieces with any fast tokenizer; ``limit`` is the longest input, special pieces included."""
 
     tokenizer: Any
@@ -181,8 +181,8 @@ class Encoder:
         return full[:at], full[at + len(bare) :]
 
     @cached_property
-    def _cutter(self) -> Cutter:
-        return Cutter(self.tokenizer.backend_tokenizer, self.tokenizer.unk_token_id or 0)
+    def _cutter(self) -> WordSplitter:
+        return WordSplitter(self.tokenizer.backend_tokenizer, self.tokenizer.unk_token_id or 0)
 
 
 class _Windows:

@@ -1,4 +1,8 @@
-"""The application: routes, and the layers around them."""
+"""The application: routes, and the layers around them.
+
+A request passes ``response_headers`` (headers, counting), CORS where it is enabled, ``guard`` (who may ask, how much,
+how long) and ``routes``, which hand its texts to the ``batches`` of a version in the ``registry``.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +19,8 @@ from retainer.serve.assets import addresses, assets
 from retainer.serve.guard import PUBLIC, Guard
 from retainer.serve.metrics import Gauge
 from retainer.serve.probes import probes
-from retainer.serve.registry import Roster
-from retainer.serve.response_headers import Envelope
+from retainer.serve.registry import Registry
+from retainer.serve.response_headers import ResponseHeaders
 from retainer.serve.responses import RETRY, Refusal, speak_one_way
 from retainer.serve.routes import api
 from retainer.serve.settings import Limits, Settings
@@ -27,7 +31,7 @@ ABOUT = (
 )
 
 
-def application(roster: Roster, settings: Settings, tell: Callable[[str], None]) -> ASGIApp:
+def application(roster: Registry, settings: Settings, tell: Callable[[str], None]) -> ASGIApp:
     """Put a server together, from the inside out."""
     inner = described(roster, settings)
     guard = Guard(inner, settings, roster, tell)
@@ -44,20 +48,20 @@ def application(roster: Roster, settings: Settings, tell: Callable[[str], None])
             expose_headers=("Retry-After",),
         )
     counted = {*inner.openapi()["paths"], *PUBLIC} - {*addresses()} | {"/"}
-    return Envelope(app, roster.counters, counted, lambda: roster.draining)
+    return ResponseHeaders(app, roster.counters, counted, lambda: roster.draining)
 
 
-def crowded(roster: Roster) -> ASGIApp:
+def crowded(roster: Registry) -> ASGIApp:
     """Return what answers where there are more connections than there may be."""
 
     async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
         refusal = Refusal(503, "busy", "too many connections; come again in a moment", {**RETRY, "Connection": "close"})
         await refusal.response()(scope, receive, send)
 
-    return Envelope(refuse, roster.counters, (), lambda: False)
+    return ResponseHeaders(refuse, roster.counters, (), lambda: False)
 
 
-def described(roster: Roster, settings: Settings) -> FastAPI:
+def described(roster: Registry, settings: Settings) -> FastAPI:
     """Return the routes alone, with their OpenAPI document; the framework's pages need a network, so they are off."""
     app = FastAPI(
         title="retainer",

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from threading import Condition, Thread
 from typing import Any
 
-from retainer.serve.metrics import Counters
+from retainer.serve.metrics import Metrics
 
 Entities = list[dict[str, Any]]
 Find = Callable[[list[str]], list[Entities]]
@@ -54,7 +54,7 @@ Place = tuple[Job, int]
 class Batches:
     """The queue of one version, and the thread that works through it."""
 
-    def __init__(self, name: str, find: Find, counters: Counters, *, characters: int = CHARACTERS["cpu"]) -> None:
+    def __init__(self, name: str, find: Find, counters: Metrics, *, characters: int = CHARACTERS["cpu"]) -> None:
         """Start the thread."""
         self.name, self._find, self._counters, self._characters = name, find, counters, characters
         self._jobs: deque[Job] = deque()
@@ -136,8 +136,8 @@ class Batches:
         return [one for text in texts for one in self._found([text])]
 
     def _count(self, found: Sequence[Entities | Exception], seconds: float) -> None:
-        self._counters.batches.observe(len(found), self.name)
-        self._counters.work.observe(seconds, self.name)
+        self._counters.batches.run_tagger(len(found), self.name)
+        self._counters.work.run_tagger(seconds, self.name)
         self._counters.texts.add(self.name, amount=len(found))
         types = Tally(entity["entity_group"] for one in found if isinstance(one, list) for entity in one)
         for type_, amount in types.items():

@@ -18,7 +18,7 @@ HEAD_SECONDS = 10.0
 """How long a client may take to send the head of a request."""
 
 
-class Patience(H11Protocol):
+class Connection(H11Protocol):
     """uvicorn's connection, with an end to waiting: by itself it would hold a silent one open for ever."""
 
     seconds = HEAD_SECONDS

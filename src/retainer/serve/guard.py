@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from retainer.serve.assets import addresses
-from retainer.serve.registry import Roster
+from retainer.serve.registry import Registry
 from retainer.serve.responses import RETRY, Refusal, our_fault
 from retainer.serve.settings import Settings
 
@@ -32,7 +32,7 @@ class _Gone(Exception):
 class Guard:
     """Stands before the routes."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, roster: Roster, tell: Callable[[str], None]) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, roster: Registry, tell: Callable[[str], None]) -> None:
         """Begin with nobody inside."""
         self.app, self.settings, self.limits, self.roster, self.tell = app, settings, settings.limits, roster, tell
         self.inside = 0

@@ -59,7 +59,7 @@ class Histogram:
         self.name, self.about, self.bounds, self.labels = name, about, tuple(bounds), labels
         self._lock, self._counts, self._sums = Lock(), dict[Labels, list[int]](), dict[Labels, float]()
 
-    def observe(self, value: float, *labels: str) -> None:
+    def run_tagger(self, value: float, *labels: str) -> None:
         """Count a measure."""
         with self._lock:
             counts = self._counts.setdefault(labels, [0] * (len(self.bounds) + 1))
@@ -84,7 +84,7 @@ class Histogram:
 Metric = Counter | Gauge | Histogram
 
 
-class Counters:
+class Metrics:
     """Everything that is counted."""
 
     def __init__(self) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from retainer.serve.registry import Roster
+from retainer.serve.registry import Registry
 from retainer.serve.responses import told
 from retainer.serve.schemas import Health, Readiness
 
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
-def probes(roster: Roster) -> APIRouter:
+def probes(roster: Registry) -> APIRouter:
     """Return the routes."""
     router = APIRouter()
 

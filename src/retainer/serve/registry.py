@@ -12,7 +12,7 @@ from typing import Literal
 
 from retainer.errors import InputError, nearest
 from retainer.serve.batches import CHARACTERS, Batches
-from retainer.serve.metrics import Counters, Gauge, Reading
+from retainer.serve.metrics import Gauge, Metrics, Reading
 from retainer.serve.model_paths import Stamp, stamp
 from retainer.serve.responses import Refusal
 from retainer.versions.card import flat
@@ -26,7 +26,7 @@ Outcome = Literal["swapped", "unchanged", "failed"]
 
 
 @dataclass(frozen=True, eq=False)
-class Duty:
+class ServedVersion:
     """A version that answers: loaded, warm, with a queue of its own."""
 
     name: str
@@ -38,11 +38,11 @@ class Duty:
     since: datetime
 
 
-class Roster:
+class Registry:
     """Who is on duty, by name; the first answers where nobody is named. To be used in one event loop's thread."""
 
     def __init__(
-        self, places: Mapping[str, str], counters: Counters, tell: Callable[[str], None], *, device: str = "auto"
+        self, places: Mapping[str, str], counters: Metrics, tell: Callable[[str], None], *, device: str = "auto"
     ) -> None:
         """Load all versions; one that cannot be loaded is refused, for nobody is on duty in its place yet."""
         self.places, self.counters, self.device = dict(places), counters, device
@@ -56,11 +56,11 @@ class Roster:
         self._busy = asyncio.Lock()
         counters.more += self._gauges()
 
-    def __iter__(self) -> Iterator[Duty]:
+    def __iter__(self) -> Iterator[ServedVersion]:
         """Walk through the versions on duty, in the order they were named."""
         return iter(list(self._duties.values()))
 
-    def pick(self, name: str | None = None) -> Duty:
+    def pick(self, name: str | None = None) -> ServedVersion:
         """Return a version by name, the first without."""
         if name is None:
             return next(iter(self))
@@ -123,7 +123,7 @@ class Roster:
         self.counters.reloads.add(name, "swapped")
         return "swapped"
 
-    def _load(self, name: str) -> Duty:
+    def _load(self, name: str) -> ServedVersion:
         """Load a version and try it, before anybody depends on it."""
         place = self.places[name]
         version = load(place, device=self.device, need_head=True)
@@ -133,7 +133,7 @@ class Roster:
         characters = CHARACTERS.get(version.tagger.device.type, CHARACTERS["cpu"])
         batches = Batches(name, version.predict, self.counters, characters=characters)
         hash_ = version.lineage.own_hash or version.fingerprint
-        return Duty(name, version, hash_, batches, _card(place), datetime.now(UTC))
+        return ServedVersion(name, version, hash_, batches, _card(place), datetime.now(UTC))
 
     def _gauges(self) -> tuple[Gauge, ...]:
         """Return what can be read off the roster at any moment."""
@@ -165,7 +165,7 @@ class Roster:
             ),
         )
 
-    def _read(self, fact: Callable[[Duty], float]) -> Reading:
+    def _read(self, fact: Callable[[ServedVersion], float]) -> Reading:
         return [((one.name,), fact(one)) for one in self]
 
 

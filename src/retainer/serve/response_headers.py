@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from retainer.serve.metrics import Counters
+from retainer.serve.metrics import Metrics
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
@@ -31,10 +31,10 @@ GONE = "499"
 METHODS = ("GET", "POST", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE")
 
 
-class Envelope:
+class ResponseHeaders:
     """The outermost layer."""
 
-    def __init__(self, app: ASGIApp, counters: Counters, routes: Collection[str], closing: Callable[[], bool]) -> None:
+    def __init__(self, app: ASGIApp, counters: Metrics, routes: Collection[str], closing: Callable[[], bool]) -> None:
         """Count by these routes; any other path is a stranger's invention, and all of them are one.
 
         While the server is ``closing``, each answer is the last one of its connection.
@@ -61,7 +61,7 @@ class Envelope:
             await self.app(scope, receive, seal)
         finally:
             self.counters.requests.add(route, method, status)
-            self.counters.seconds.observe(time.perf_counter() - began, route)
+            self.counters.seconds.run_tagger(time.perf_counter() - began, route)
 
 
 def _sealed(own: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

@@ -16,7 +16,7 @@ from retainer.data.spans import Span
 from retainer.errors import InputError, unknown
 from retainer.metrics.thresholds import ALL, above, require_thresholds
 from retainer.serve.batches import Entities
-from retainer.serve.registry import Duty, Roster
+from retainer.serve.registry import Registry, ServedVersion
 from retainer.serve.responses import Complaint, Refusal, is_whole, told
 from retainer.serve.schemas import Compare, Comparison, Predict, Prediction, Reloaded, Versions
 from retainer.serve.settings import Limits, Settings
@@ -43,7 +43,7 @@ def asked(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: REFUSALS[status] for status in statuses}
 
 
-def api(roster: Roster, settings: Settings) -> APIRouter:
+def api(roster: Registry, settings: Settings) -> APIRouter:
     """Return the routes."""
     router = APIRouter(prefix="/v1")
     limits = settings.limits
@@ -110,7 +110,7 @@ def _allowed(texts: list[str], limits: Limits) -> list[str]:
     return texts
 
 
-def _least(question: Predict, duty: Duty) -> dict[str, float]:
+def _least(question: Predict, duty: ServedVersion) -> dict[str, float]:
     """Return the thresholds, and refuse what this version cannot do."""
     given = question.threshold
     least = dict(given) if isinstance(given, dict) else {ALL: given}
@@ -126,23 +126,23 @@ def _least(question: Predict, duty: Duty) -> dict[str, float]:
     return least
 
 
-def _wanted(found: Entities, question: Predict, least: dict[str, float], duty: Duty) -> Entities:
+def _wanted(found: Entities, question: Predict, least: dict[str, float], duty: ServedVersion) -> Entities:
     scored = duty.version.calibrated(found) if question.calibrated else found
     kept = above(scored, least)
     return [one for one in kept if one["entity_group"] in question.types] if question.types else kept
 
 
-def _predicted(question: Predict, duty: Duty, least: dict[str, float], found: Sequence[Entities]) -> Response:
+def _predicted(question: Predict, duty: ServedVersion, least: dict[str, float], found: Sequence[Entities]) -> Response:
     results = [{"entities": _wanted(one, question, least, duty)} for one in found]
     return told({"version": _named(duty), "results": results})
 
 
-def _named(duty: Duty) -> dict[str, str]:
+def _named(duty: ServedVersion) -> dict[str, str]:
     return {"name": duty.name, "hash": duty.hash}
 
 
 def _compared(
-    texts: Sequence[str], old: Duty, new: Duty, before: Sequence[Entities], after: Sequence[Entities]
+    texts: Sequence[str], old: ServedVersion, new: ServedVersion, before: Sequence[Entities], after: Sequence[Entities]
 ) -> dict[str, Any]:
     """Say what became of every entity, text by text and in sum."""
     sides = [tuple(_by_place(one) for one in pair) for pair in zip(before, after, strict=True)]

@@ -110,7 +110,7 @@ class Comparison(Told):
     results: list[Compared]
 
 
-class OnDuty(Told):
+class VersionInfo(Told):
     """A version on duty."""
 
     name: str
@@ -135,7 +135,7 @@ class OnDuty(Told):
 class Versions(Told):
     """Everybody on duty, in the order they were named."""
 
-    versions: list[OnDuty]
+    versions: list[VersionInfo]
 
 
 class Reloaded(Told):

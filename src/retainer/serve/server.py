@@ -14,8 +14,8 @@ from starlette.types import ASGIApp
 
 from retainer.errors import InputError
 from retainer.serve.app import application, crowded
-from retainer.serve.connection import Patience
-from retainer.serve.registry import Roster
+from retainer.serve.connection import Connection
+from retainer.serve.registry import Registry
 from retainer.serve.settings import Settings
 
 LAST_CALLS = 0.3
@@ -49,7 +49,7 @@ def address(taken: socket.socket) -> str:
 class Server(uvicorn.Server):
     """uvicorn, with our signals: SIGHUP looks for new versions, SIGTERM and Ctrl-C end it when all is answered."""
 
-    def __init__(self, config: uvicorn.Config, roster: Roster, tell: Callable[[str], None]) -> None:
+    def __init__(self, config: uvicorn.Config, roster: Registry, tell: Callable[[str], None]) -> None:
         """Know whom to tell that it ends."""
         super().__init__(config)
         self.roster, self.tell = roster, tell
@@ -94,7 +94,7 @@ def configured(app: ASGIApp, crowd: ASGIApp, settings: Settings) -> uvicorn.Conf
     facts = {"seconds": limits.slow, "most": limits.connections, "crowd": crowd}
     return uvicorn.Config(
         app,
-        http=type("Patient", (Patience,), facts),
+        http=type("Patient", (Connection,), facts),
         ws="none",
         loop="asyncio",
         lifespan="off",
@@ -110,7 +110,7 @@ def configured(app: ASGIApp, crowd: ASGIApp, settings: Settings) -> uvicorn.Conf
 
 
 def run(
-    roster: Roster, settings: Settings, taken: socket.socket, tell: Callable[[str], None], *, watch: float = 0.0
+    roster: Registry, settings: Settings, taken: socket.socket, tell: Callable[[str], None], *, watch: float = 0.0
 ) -> None:
     """Serve until somebody says stop."""
     config = configured(application(roster, settings, tell), crowded(roster), settings)
@@ -121,7 +121,7 @@ def run(
         roster.close(seconds=5.0)
 
 
-async def _served(server: Server, roster: Roster, taken: socket.socket, watch: float) -> None:
+async def _served(server: Server, roster: Registry, taken: socket.socket, watch: float) -> None:
     """Run the server, and beside it whatever looks for new versions."""
     loop = asyncio.get_running_loop()
     tasks: set[asyncio.Task[object]] = set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from retainer.serve.registry import Duty, Roster
+from retainer.serve.registry import Registry, ServedVersion
 from retainer.versions.history import Scores, learned, origins, told, versions_of
 from retainer.versions.lineage import Lineage
 
@@ -13,13 +13,13 @@ UNTOLD = ("files", "parent_files", "recipe", "fields", "versions")
 """Of a record, what nobody needs who asks a server; ``retainer log --json`` has it."""
 
 
-def about(roster: Roster) -> list[dict[str, Any]]:
+def about(roster: Registry) -> list[dict[str, Any]]:
     """Describe all versions on duty, in their order."""
     names = {duty.hash: duty.name for duty in reversed(list(roster))}
     return [_about(duty, at == 0, names, roster) for at, duty in enumerate(roster)]
 
 
-def _about(duty: Duty, first: bool, names: Mapping[str, str], roster: Roster) -> dict[str, Any]:
+def _about(duty: ServedVersion, first: bool, names: Mapping[str, str], roster: Registry) -> dict[str, Any]:
     version, lineage = duty.version, duty.version.lineage
     chain = versions_of(lineage) if lineage.created else []
     failed = roster.failed.get(duty.name)

@@ -15,13 +15,13 @@ from retainer.methods import Method
 from retainer.model.tagger import Tagger
 from retainer.runtime import repeatable
 from retainer.training.checkpoint import Checkpoint, key_of
-from retainer.training.loop import Diverged, Training
-from retainer.training.prepare import Review, prepare
-from retainer.training.progress import Silence
+from retainer.training.loop import Diverged, TrainingLoop
+from retainer.training.prepare import Rehearsal, prepare
+from retainer.training.progress import Progress
 from retainer.training.recipe import Recipe
-from retainer.training.rehearsal import made_up, remember
-from retainer.training.reproduce import Replay
-from retainer.training.request import Job, job_of
+from retainer.training.rehearsal import synthetic_sentences, with_generator
+from retainer.training.reproduce import Reproduction
+from retainer.training.request import LearnTask, job_of
 from retainer.versions.lineage import Lineage
 from retainer.versions.stored_parent import require_keepable
 from retainer.versions.version import Version
@@ -39,11 +39,11 @@ def learn(
     device: str = "auto",
     out: str | Path | None = None,
     partial: str | Path | None = None,
-    watch: Silence | None = None,
+    watch: Progress | None = None,
     checkpoint_seconds: float = 60.0,
     keep_parent: bool = False,
     measured: bool = True,
-    replay: Replay | None = None,
+    replay: Reproduction | None = None,
     exemplars: Corpus | str | Path | None = None,
 ) -> Version:
     """Teach a version the new types of some data, and return the next version (written to ``out`` if given).
@@ -64,7 +64,7 @@ def learn(
     if keep_parent and folder is None:
         raise InputError("keep_parent needs a folder to put the version before into (out)")
     parent = require_keepable(job.version.place, job.version.types) if keep_parent else None
-    watch = watch or Silence()
+    watch = watch or Progress()
     if replay is not None:
         replay.check(job.facts, job.version.lineage.own_hash, watch.note)
     for note in job.notes:
@@ -86,7 +86,13 @@ def learn(
 
 
 def _learned(
-    job: Job, folder: Path | None, checkpoint: Checkpoint | None, watch: Silence, measured: bool, *, strict: bool = True
+    job: LearnTask,
+    folder: Path | None,
+    checkpoint: Checkpoint | None,
+    watch: Progress,
+    measured: bool,
+    *,
+    strict: bool = True,
 ) -> Version:
     """Learn in one stage, or in two if the method reviews what is old."""
     learn_it = _reviewed if job.method.reviews else _train
@@ -95,16 +101,20 @@ def _learned(
         learned = Version(student, _lineage(job, training, student, measured))
         if not job.method.reviews:
             return learned
-        return remember(Version(student, learned.lineage, job.version.generators), job.train, job.taught, job.seed)
+        return with_generator(
+            Version(student, learned.lineage, job.version.generators), job.train, job.taught, job.seed
+        )
 
 
-def _reviewed(job: Job, folder: Path | None, checkpoint: Checkpoint | None, watch: Silence) -> tuple[Tagger, Training]:
+def _reviewed(
+    job: LearnTask, folder: Path | None, checkpoint: Checkpoint | None, watch: Progress
+) -> tuple[Tagger, TrainingLoop]:
     """Learn, then learn again with a review of what is old."""
     before = job.version
     if before.generators:
         first, _ = _train(job, folder, None, watch)  # a killed run learns it again, which gives the same
         watch.note("reviewing the old types")
-        review = Review(made_up(before, len(job.train), job.seed), first)
+        review = Rehearsal(synthetic_sentences(before, len(job.train), job.seed), first)
         return _train(job, folder, checkpoint, watch, review)
     if before.types:
         watch.note(
@@ -115,11 +125,11 @@ def _reviewed(job: Job, folder: Path | None, checkpoint: Checkpoint | None, watc
 
 
 def _train(
-    job: Job, folder: Path | None, checkpoint: Checkpoint | None, watch: Silence, review: Review | None = None
-) -> tuple[Tagger, Training]:
+    job: LearnTask, folder: Path | None, checkpoint: Checkpoint | None, watch: Progress, review: Rehearsal | None = None
+) -> tuple[Tagger, TrainingLoop]:
     start, data = job.version.tagger, (job.train, job.chooser)
     lesson = prepare(start, *data, job.new, job.method, job.recipe, review, job.seeds, job.truth)
-    training = Training(lesson, job.recipe, job.seed, watch)
+    training = TrainingLoop(lesson, job.recipe, job.seed, watch)
     watch.start(f"learning {', '.join(job.taught)}", training.steps * job.recipe.epochs)
     try:
         return training.run(checkpoint), training
@@ -134,7 +144,7 @@ def _partial(folder: Path) -> Path:
     return folder.with_name(folder.name + ".partial")
 
 
-def _lineage(job: Job, training: Training, student: Tagger, measured: bool = True) -> Lineage:
+def _lineage(job: LearnTask, training: TrainingLoop, student: Tagger, measured: bool = True) -> Lineage:
     """Write down where the new version comes from."""
     record = job.version.heir(**{name: value for name, value in job.facts.items() if name != "new"})
     tasks = [tuple(type_ for type_ in task if type_ not in job.new) for task in record.tasks]
@@ -156,14 +166,14 @@ def _lineage(job: Job, training: Training, student: Tagger, measured: bool = Tru
     )
 
 
-def _calibration(job: Job, seen: Measured | None) -> dict[str, Any]:
+def _calibration(job: LearnTask, seen: Measured | None) -> dict[str, Any]:
     """Return how scores become probabilities: for what was taught as the dev set tells, else as before."""
     before = {t: one for t, one in job.version.lineage.calibration.items() if t in job.version.types}
     found = {} if seen is None or job.dev is None else seen.curves  # of what it has learned by heart, it is too sure
     return {**before, **{type_: one for type_, one in found.items() if type_ in job.taught}}
 
 
-def _scores(job: Job, seen: Measured) -> dict[str, Any]:
+def _scores(job: LearnTask, seen: Measured) -> dict[str, Any]:
     """Return the scores of the types the dev set tells something about, those of old ones before, and the balance."""
     after, before = (one.as_dict()["per_type"] for one in (seen.after, seen.before))
     told = {type_: one for type_, one in after.items() if job.dev and type_ in job.told and one["support"]}
@@ -176,7 +186,7 @@ def _scores(job: Job, seen: Measured) -> dict[str, Any]:
     }
 
 
-def _with_last_good(error: Diverged, training: Training, job: Job, folder: Path | None) -> Diverged:
+def _with_last_good(error: Diverged, training: TrainingLoop, job: LearnTask, folder: Path | None) -> Diverged:
     """Save the last epoch before the loss broke, if there is one, and say where."""
     epoch = training.facts["epoch"]
     if folder is None or not epoch:

@@ -10,30 +10,30 @@ import torch
 from torch import Tensor
 
 from retainer.errors import InputError
-from retainer.model.predict import observe
+from retainer.model.predict import run_tagger
 from retainer.model.tagger import Tagger
 from retainer.training.checkpoint import Checkpoint, State, Tensors, pack_optimizer, unpack_optimizer
-from retainer.training.prepare import Lesson
-from retainer.training.progress import Epoch, Silence
+from retainer.training.prepare import PreparedTask
+from retainer.training.progress import Epoch, Progress
 from retainer.training.recipe import Recipe
-from retainer.training.speed.attention_maps import showing
-from retainer.training.speed.cuda_graph import Captured, Step
-from retainer.training.speed.embedding_subset import Vocabulary
-from retainer.training.step import Descent
+from retainer.training.speed.attention_maps import attention_maps
+from retainer.training.speed.cuda_graph import CudaGraphStep, StepFunction
+from retainer.training.speed.embedding_subset import EmbeddingSubset
+from retainer.training.step import TrainingStep
 
 
 class Diverged(InputError):
     """The loss is no number any more. The student is back at its last good epoch."""
 
 
-class Training:
+class TrainingLoop:
     """One task's loop. It alone owns the optimizer, the schedule, the clock and the choice of the epoch."""
 
-    def __init__(self, lesson: Lesson, recipe: Recipe, seed: int, watch: Silence) -> None:
+    def __init__(self, lesson: PreparedTask, recipe: Recipe, seed: int, watch: Progress) -> None:
         self.lesson, self.seed, self.watch = lesson, seed, watch
         self.recipe = recipe.fitted(len(lesson.slice.lengths))
         self.student = lesson.student
-        self.vocabulary = Vocabulary(self.student.network, lesson.encoded, narrow=lesson.live is None)
+        self.vocabulary = EmbeddingSubset(self.student.network, lesson.encoded, narrow=lesson.live is None)
         self.slice = self.vocabulary.renumber(lesson.slice)
         self.dev = lesson.dev and lesson.dev.renumbered(self.vocabulary.renumber)
         if self.recipe.batch < recipe.batch:
@@ -52,7 +52,7 @@ class Training:
         self.vocabulary.narrow()
         lesson = self.lesson
         try:
-            with showing([self.student, lesson.live] if "maps" in lesson.method.needs else []):
+            with attention_maps([self.student, lesson.live] if "maps" in lesson.method.needs else []):
                 self._descend(checkpoint)
             self._measure_norm()
         finally:
@@ -61,7 +61,7 @@ class Training:
         return self.student.settled().eval()
 
     def _descend(self, checkpoint: Checkpoint | None) -> None:
-        descent = Descent(self.lesson, self.slice, self.recipe)
+        descent = TrainingStep(self.lesson, self.slice, self.recipe)
         if checkpoint is not None and (state := checkpoint.load(self.student.device)):
             self._resume(state, descent)
         elif checkpoint is not None and checkpoint.file.exists():
@@ -86,22 +86,22 @@ class Training:
         waited = self.facts["epoch"] - self.facts["best_epoch"]
         return bool(self.recipe.patience and self.facts["best"] and waited >= self.recipe.patience)
 
-    def _state(self, descent: Descent) -> State:
+    def _state(self, descent: TrainingStep) -> State:
         return State(self.student.state_dict(), pack_optimizer(descent.optimizer), self.best, self.facts)
 
-    def _resume(self, state: State, descent: Descent) -> None:
+    def _resume(self, state: State, descent: TrainingStep) -> None:
         self.student.load_state_dict(state.student)
         unpack_optimizer(descent.optimizer, state.optimizer)
         self.best, self.facts = state.best, state.facts
         self.watch.note(f"going on after epoch {self.facts['epoch']} of an unfinished run")
 
-    def _step(self, descent: Descent) -> Step:
+    def _step(self, descent: TrainingStep) -> StepFunction:
         """Return the step; recorded and replayed where that is faster."""
         if self.recipe.capture and self.student.device.type == "cuda":
-            return Captured(descent, self.recipe.batch, self.student.device, self.watch.note)
+            return CudaGraphStep(descent, self.recipe.batch, self.student.device, self.watch.note)
         return descent
 
-    def _epoch(self, descent: Descent, step: Step) -> None:
+    def _epoch(self, descent: TrainingStep, step: StepFunction) -> None:
         """Make one pass over the slice, then look at the dev set."""
         began, epoch = time.perf_counter(), self.facts["epoch"]
         seed = _mix(self.seed, epoch)
@@ -124,7 +124,7 @@ class Training:
             return self.slice.in_order(self.recipe.batch, seed)
         return self.slice.shuffled(self.recipe.batch, seed, few_shapes=self.student.device.type == "cuda")
 
-    def _require_finite(self, descent: Descent, number: int, windows: Tensor) -> None:
+    def _require_finite(self, descent: TrainingStep, number: int, windows: Tensor) -> None:
         values = zip(descent.names, descent.log[number].isfinite().tolist(), strict=True)
         if broken := [name for name, finite in values if not finite]:
             rows = sorted({int(row) + 1 for row in self.slice.window_sentences[windows.cpu().numpy()]})
@@ -152,7 +152,7 @@ class Training:
     def _measure_norm(self) -> None:
         """Find the usual length of a token vector, which folding a cosine head needs."""
         if self.student.head.kind == "cosine":
-            self.student.head.norm.fill_(observe(self.student, self.slice, hidden=True).hidden.norm(dim=-1).mean())
+            self.student.head.norm.fill_(run_tagger(self.student, self.slice, hidden=True).hidden.norm(dim=-1).mean())
 
 
 def _clone(state: Tensors) -> Tensors:

@@ -17,13 +17,13 @@ from retainer.errors import InputError
 from retainer.methods import Finetune, Method, Tokens
 from retainer.metrics.f1 import Scores, Spans, gold_spans
 from retainer.model.heads import Head, released_head
-from retainer.model.predict import judged, observe, tag
+from retainer.model.predict import run_tagger, score_tags, tag
 from retainer.model.tagger import Tagger
-from retainer.model.tagger_output import Outputs
-from retainer.model.tokenization import Encoded, Encoder
+from retainer.model.tagger_output import TaggerOutput
+from retainer.model.tokenization import Encoded, Tokenization
 from retainer.training.oversampling import times
 from retainer.training.recipe import Recipe
-from retainer.training.teacher_targets import IMPOSSIBLE, Truth, ruled_out
+from retainer.training.teacher_targets import IMPOSSIBLE, OldTypeAnnotation, ruled_out
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class DevSet:
 
     def scores(self, tagger: Tagger) -> Scores:
         """Score a tagger on all types."""
-        return judged(tagger, tag(tagger, self.encoded), self.gold, self.types)
+        return score_tags(tagger, tag(tagger, self.encoded), self.gold, self.types)
 
     def renumbered(self, renumber: Callable[[Encoded], Encoded]) -> DevSet:
         """Return the same set with other numbers for its pieces."""
@@ -47,14 +47,14 @@ class DevSet:
 
 
 @dataclass(frozen=True)
-class Lesson:
+class PreparedTask:
     """Everything that is fixed before the first step."""
 
     student: Tagger
     method: Method
     slice: Encoded
     tokens: Tokens
-    teacher: Outputs
+    teacher: TaggerOutput
     memory: Any
     dev: DevSet | None
     base: bool
@@ -76,7 +76,7 @@ class Lesson:
 
 
 @dataclass(frozen=True)
-class Review:
+class Rehearsal:
     """What a second stage adds to a slice: sentences made up for the old types, and who learned the new ones first."""
 
     sentences: Sequence[Sentence]
@@ -84,20 +84,20 @@ class Review:
 
 
 @dataclass(frozen=True)
-class Seeds:
+class SplitRows:
     """The rows of types that a split made: they are there, but what they mean is still to be learned."""
 
     names: tuple[str, ...] = ()
     head: Head | None = None
 
 
-def set_aside(tagger: Tagger, types: Container[str]) -> tuple[Tagger, Seeds]:
+def set_aside(tagger: Tagger, types: Container[str]) -> tuple[Tagger, SplitRows]:
     """Part a tagger into a teacher that does not know some types, and the rows its student begins them with."""
     waiting = tagger.labels.of(types)
     staying = [index for index in range(len(tagger.labels.names)) if index not in waiting]
     names = [tuple(tagger.labels.names[index] for index in rows) for rows in (staying, waiting)]
     teacher = tagger.like(tagger.network, tagger.head.arranged(staying).to(tagger.device), Labels(names[0]))
-    return teacher, Seeds(names[1], tagger.head.arranged(waiting).to(tagger.device))
+    return teacher, SplitRows(names[1], tagger.head.arranged(waiting).to(tagger.device))
 
 
 def prepare(
@@ -107,21 +107,23 @@ def prepare(
     new: Sequence[str],
     method: Method,
     recipe: Recipe,
-    review: Review | None = None,
-    seeds: Seeds = Seeds(),  # noqa: B008 (nobody changes it)
-    truth: Truth = Truth(),  # noqa: B008 (nor this)
-) -> Lesson:
+    review: Rehearsal | None = None,
+    seeds: SplitRows = SplitRows(),  # noqa: B008 (nobody changes it)
+    truth: OldTypeAnnotation = OldTypeAnnotation(),  # noqa: B008 (nor this)
+) -> PreparedTask:
     """Encode the slice, run the frozen teacher over it once, and grow the student's head from what it sees."""
-    encoder = Encoder(teacher.encoder.tokenizer, min(teacher.encoder.limit, recipe.window or teacher.encoder.limit))
+    encoder = Tokenization(
+        teacher.tokenize.tokenizer, min(teacher.tokenize.limit, recipe.window or teacher.tokenize.limit)
+    )
     sentences = (*train.sentences, *truth.exemplars, *(review.sentences if review else ()))
     real = sum(len(sentence.words) for sentence in train)
     encoded = encoder(sentences, teacher.device)
     seeded = Labels((*teacher.labels.names, *seeds.names))
     labels = seeded.grow(type_ for type_ in new if type_ not in seeded.types)
     gold = gold_labels(sentences, labels).to(teacher.device)
-    seen = observe(teacher, encoded, hidden=True)
+    seen = run_tagger(teacher, encoded, hidden=True)
     if review is not None:
-        seen = replace(seen, again=observe(review.student, encoded))
+        seen = replace(seen, again=run_tagger(review.student, encoded))
     base = not teacher.labels.types
     head = (
         _released(teacher, dev, labels)
@@ -129,14 +131,14 @@ def prepare(
         else teacher.head.grow(labels, seen.hidden, gold, seeds.head, teacher.labels.of(truth.again))
     )
     used: Method = Finetune() if base else method
-    made_up = len(train) + len(truth.exemplars) if review else None
-    tokens = _tokens(gold, encoded, labels.outside, len(teacher.labels.names), made_up)
+    synthetic_sentences = len(train) + len(truth.exemplars) if review else None
+    tokens = _tokens(gold, encoded, labels.outside, len(teacher.labels.names), synthetic_sentences)
     with torch.no_grad():
         changed = _changed(head(seen.hidden), seen.logits, len(seeds.names))
         parts = [(real, truth.again), (len(gold) - real, ())]
         heard = _informed(seen, ruled_out(gold, parts, teacher.labels))
         memory = used.begin(tokens, heard)
-    return Lesson(
+    return PreparedTask(
         student=teacher.grown(labels, head),
         method=used,
         slice=_shown(encoded, sentences, (*new, *truth.again), recipe.repeat),
@@ -157,7 +159,7 @@ def _shown(encoded: Encoded, sentences: Sequence[Sentence], taught: Sequence[str
     return encoded if most == 1 else encoded.repeated(times(sentences, taught, most))
 
 
-def _informed(seen: Outputs, out: Tensor | None) -> Outputs:
+def _informed(seen: TaggerOutput, out: Tensor | None) -> TaggerOutput:
     """Return what the teacher says, given what the annotation rules out; the very same where that is nothing."""
     return seen if out is None else replace(seen, logits=seen.logits.masked_fill(out, IMPOSSIBLE))
 
@@ -168,10 +170,10 @@ def _changed(grown: Tensor, old: Tensor, seeds: int) -> int:
     return int((grown.argmax(-1) != before.argmax(-1)).sum())
 
 
-def _kept(seen: Outputs, method: Method) -> Outputs:
+def _kept(seen: TaggerOutput, method: Method) -> TaggerOutput:
     """Return what the steps will want of the teacher; its vectors, by far the larger part, only if asked for."""
     vectors = seen.hidden if "vectors" in method.needs else seen.hidden.new_empty(0)  # a view would keep all of them
-    return Outputs(seen.logits, vectors)
+    return TaggerOutput(seen.logits, vectors)
 
 
 def _tokens(gold: Tensor, encoded: Encoded, outside: int, old: int, real: int | None) -> Tokens:
@@ -187,9 +189,9 @@ def _released(teacher: Tagger, dev: Corpus | None, labels: Labels) -> Head:
     """Grow the head as released code does, from the dev set."""
     if dev is None:
         raise InputError("the head of the released code is made from a dev set, and there is none")
-    encoded = teacher.encoder(dev.sentences, teacher.device)
+    encoded = teacher.tokenize(dev.sentences, teacher.device)
     gold = gold_labels(dev.sentences, labels).to(teacher.device)
-    hidden = observe(teacher, encoded, hidden=True).hidden
+    hidden = run_tagger(teacher, encoded, hidden=True).hidden
     return released_head(teacher.head, labels, hidden, gold, base=not teacher.labels.types)
 
 
@@ -200,7 +202,7 @@ def gold_labels(sentences: Sequence[Sentence], labels: Labels) -> Tensor:
 
 
 def _dev_set(
-    dev: Corpus | None, encoder: Encoder, teacher: Tagger, new: Sequence[str], again: Sequence[str], recipe: Recipe
+    dev: Corpus | None, encoder: Tokenization, teacher: Tagger, new: Sequence[str], again: Sequence[str], recipe: Recipe
 ) -> DevSet | None:
     if dev is None or recipe.select == "last":
         return None

@@ -11,12 +11,12 @@ import torch
 
 from retainer.metrics.f1 import predicted_spans, spans_by_sentence
 from retainer.runtime import repeatable
-from retainer.training.loop import Training
-from retainer.training.prepare import Lesson, prepare
-from retainer.training.progress import Silence
-from retainer.training.request import Job
-from retainer.training.speed.attention_maps import showing
-from retainer.training.step import Descent
+from retainer.training.loop import TrainingLoop
+from retainer.training.prepare import PreparedTask, prepare
+from retainer.training.progress import Progress
+from retainer.training.request import LearnTask
+from retainer.training.speed.attention_maps import attention_maps
+from retainer.training.step import TrainingStep
 
 TRIED = 6
 """Steps that are timed; the first is not counted, because it also gets things ready."""
@@ -45,12 +45,12 @@ class Preview:
     """Entities of old types the method would take for gold: how many, and the first few; None if it guesses none."""
 
 
-def preview(job: Job) -> Preview:
+def preview(job: LearnTask) -> Preview:
     """Prepare a run, try a few steps on a student that is thrown away, and tell what was seen."""
     with repeatable(job.version.tagger.device, job.seed, strict=False):
         start, data = job.version.tagger, (job.train, job.chooser)
         lesson = prepare(start, *data, job.new, job.method, job.recipe, seeds=job.seeds, truth=job.truth)
-        training = Training(lesson, job.recipe, job.seed, Silence())
+        training = TrainingLoop(lesson, job.recipe, job.seed, Progress())
         guesses = _guesses(job, lesson)
         seconds = _seconds_per_step(training) * training.steps * job.recipe.epochs
     return Preview(
@@ -68,24 +68,24 @@ def preview(job: Job) -> Preview:
     )
 
 
-def _dev(job: Job) -> dict[str, Any] | None:
+def _dev(job: LearnTask) -> dict[str, Any] | None:
     """Say on what the result will be looked at, and whether an epoch is chosen on it."""
     if job.dev is None:
         return None
     return {"sentences": len(job.dev), "set_aside": not job.dev_given, "chooses": job.chooser is not None}
 
 
-def _old(job: Job) -> tuple[str, ...]:
+def _old(job: LearnTask) -> tuple[str, ...]:
     """Return the types to keep: those the model knows and the data do not teach."""
     return tuple(type_ for type_ in job.version.types if type_ not in job.taught)
 
 
-def _seconds_per_step(training: Training) -> float:
+def _seconds_per_step(training: TrainingLoop) -> float:
     """Time a few steps of an epoch; its batches come in a random order, so long and short ones are among them."""
     lesson, spent = training.lesson, []
     training.vocabulary.narrow()
-    with showing([training.student, lesson.live] if "maps" in lesson.method.needs else []):
-        descent = Descent(lesson, training.slice, training.recipe)
+    with attention_maps([training.student, lesson.live] if "maps" in lesson.method.needs else []):
+        descent = TrainingStep(lesson, training.slice, training.recipe)
         descent.begin(0)
         for windows, length in training.slice.shuffled(training.recipe.batch, training.seed)[:TRIED]:
             began = time.perf_counter()
@@ -97,7 +97,7 @@ def _seconds_per_step(training: Training) -> float:
     return sum(counted) / len(counted)
 
 
-def _guesses(job: Job, lesson: Lesson) -> dict[str, dict[str, Any]] | None:
+def _guesses(job: LearnTask, lesson: PreparedTask) -> dict[str, dict[str, Any]] | None:
     """Collect the entities of old types among the labels a method gives to unannotated words."""
     labels = None if lesson.base else lesson.method.guesses(lesson.memory)
     if labels is None:

@@ -25,7 +25,7 @@ class Epoch:
         return f"epoch {self.number}/{self.epochs} · loss {losses}{dev} · {self.seconds:.1f} s"
 
 
-class Silence:
+class Progress:
     """Watches and says nothing. The base of all watchers."""
 
     def start(self, title: str, steps: int) -> None:
@@ -45,7 +45,7 @@ class Silence:
 
 
 @dataclass
-class Console(Silence):
+class ConsoleProgress(Progress):
     """Writes to stderr: a bar where a person looks on, one line per epoch elsewhere."""
 
     stream: TextIO = field(default_factory=lambda: sys.stderr)

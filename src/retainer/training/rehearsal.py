@@ -10,13 +10,13 @@ from retainer.model.sentence_generator import train
 from retainer.versions.version import Version
 
 
-def remember(version: Version, corpus: Corpus, types: Sequence[str], seed: int) -> Version:
+def with_generator(version: Version, corpus: Corpus, types: Sequence[str], seed: int) -> Version:
     """Return the version with one more language model: that of the sentences it has just learned some types from."""
     model = train(corpus.sentences, types, seed=seed, device=version.tagger.device)
     return Version(version.tagger, version.lineage, (*version.generators, model))
 
 
-def made_up(version: Version, count: int, seed: int) -> list[Sentence]:
+def synthetic_sentences(version: Version, count: int, seed: int) -> list[Sentence]:
     """Draw sentences of the old types, evenly from all models; who learns from them is not told where entities are.
 
     What the teacher says of a made-up sentence is worth more than the tags it was drawn with.

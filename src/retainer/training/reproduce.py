@@ -112,7 +112,7 @@ def _start(record: Lineage, folder: Path) -> str:
 
 
 @dataclass(frozen=True)
-class Replay:
+class Reproduction:
     """A record to repeat, and whether other data or another parent will do."""
 
     record: Lineage

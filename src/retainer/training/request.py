@@ -18,14 +18,14 @@ from retainer.methods import method as find_method
 from retainer.model.onnx import Exported
 from retainer.runtime import pick_device
 from retainer.training.oversampling import uneven
-from retainer.training.prepare import Seeds, hold_out, set_aside
+from retainer.training.prepare import SplitRows, hold_out, set_aside
 from retainer.training.recipe import ENOUGH, Recipe
-from retainer.training.teacher_targets import Truth
+from retainer.training.teacher_targets import OldTypeAnnotation
 from retainer.versions.version import Version, load
 
 
 @dataclass(frozen=True)
-class Job:
+class LearnTask:
     """What `learn` was asked to do, looked up and checked."""
 
     version: Version
@@ -38,8 +38,8 @@ class Job:
     seed: int
     dev_given: bool
     """Whether the dev set was given, and not set aside."""
-    seeds: Seeds = Seeds()
-    truth: Truth = Truth()
+    seeds: SplitRows = SplitRows()
+    truth: OldTypeAnnotation = OldTypeAnnotation()
     exemplars: Corpus | None = None
 
     @property
@@ -112,7 +112,7 @@ def job_of(
     seed: int,
     device: str,
     exemplars: Corpus | str | Path | None = None,
-) -> Job:
+) -> LearnTask:
     """Check everything that can be wrong before anything is computed."""
     way = find_method(method) if isinstance(method, str) else method
     corpus = data if isinstance(data, Corpus) else read(data)
@@ -130,14 +130,14 @@ def job_of(
     new = _new_types(version, corpus, chosen, named=bool(types))
     again = tuple(type_ for type_ in chosen if type_ not in new) if types else ()
     kept = exemplars if isinstance(exemplars, Corpus) or exemplars is None else read(exemplars)
-    truth = Truth(again) if kept is None else _with_exemplars(kept, version, new, again)
+    truth = OldTypeAnnotation(again) if kept is None else _with_exemplars(kept, version, new, again)
     shown = hide(corpus, chosen)
     if dev_set is not None:
         _require_selectable(dev_set, version, (*new, *again), recipe)
     given = dev_set is not None
     train, dev_set = (shown, dev_set) if given else hold_out(shown, recipe.holdout, seed)
     version, seeds = _parted(version, new)
-    return Job(version, new, corpus, train, dev_set, way, recipe, seed, given, seeds, truth, kept)
+    return LearnTask(version, new, corpus, train, dev_set, way, recipe, seed, given, seeds, truth, kept)
 
 
 def _described(corpus: Corpus) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def _described(corpus: Corpus) -> dict[str, Any]:
     return {"sha256": fingerprint(corpus), "sentences": len(corpus), "entities": counts}
 
 
-def _with_exemplars(kept: Corpus, version: Version, new: Sequence[str], again: Sequence[str]) -> Truth:
+def _with_exemplars(kept: Corpus, version: Version, new: Sequence[str], again: Sequence[str]) -> OldTypeAnnotation:
     """Check the exemplars: they are about types the model knows, and about none that nobody teaches."""
     known = version.learned_types
     if not known:
@@ -161,14 +161,14 @@ def _with_exemplars(kept: Corpus, version: Version, new: Sequence[str], again: S
             f"{kept.source} has no entity of a type the model knows ({', '.join(known)}), so these exemplars keep "
             f"nothing"
         )
-    return Truth(tuple(again), kept.sentences)
+    return OldTypeAnnotation(tuple(again), kept.sentences)
 
 
-def _parted(version: Version, new: Sequence[str]) -> tuple[Version, Seeds]:
+def _parted(version: Version, new: Sequence[str]) -> tuple[Version, SplitRows]:
     """Take the types out of a version that a split made and that are to be learned now; their rows are kept."""
     waiting = [type_ for type_ in new if type_ in version.types]
     if not waiting:
-        return version, Seeds()
+        return version, SplitRows()
     tagger, seeds = set_aside(version.tagger, waiting)
     return Version(tagger, version.lineage, version.generators, version.place), seeds
 

@@ -13,41 +13,41 @@ import torch
 from torch import Tensor, nn
 
 from retainer.methods import IGNORE, Clock, Tokens
-from retainer.model.predict import observe
+from retainer.model.predict import run_tagger
 from retainer.model.tagger import Tagger
-from retainer.model.tagger_output import Outputs
+from retainer.model.tagger_output import TaggerOutput
 from retainer.model.tokenization import Batch, Encoded
-from retainer.training.prepare import Lesson
+from retainer.training.prepare import PreparedTask
 from retainer.training.recipe import Recipe
-from retainer.training.speed.mixed_precision import Full, Half, has_bfloat16
-from retainer.training.teacher_targets import asked_of_old
+from retainer.training.speed.mixed_precision import FullPrecision, MixedPrecision, has_bfloat16
+from retainer.training.teacher_targets import merge_new_into_outside
 
 
-class Descent:
+class TrainingStep:
     """Forward, losses, backward, update. ``log`` holds the terms of every step of the epoch, in the order of names."""
 
     names: tuple[str, ...] = ()
     log: Tensor
 
-    def __init__(self, lesson: Lesson, slice_: Encoded, recipe: Recipe) -> None:
+    def __init__(self, lesson: PreparedTask, slice_: Encoded, recipe: Recipe) -> None:
         self.lesson, self.slice, self.recipe = lesson, slice_, recipe
         student, device = lesson.student, lesson.student.device
         _freeze(student, recipe, lesson)
         half = recipe.precision == "auto" and has_bfloat16(device)
-        self.arithmetic = Half(student) if half else Full(student)
+        self.arithmetic = MixedPrecision(student) if half else FullPrecision(student)
         self.optimizer = _optimizer(student, recipe, recipe.head_factor * lesson.method.head_speed)
         self.steps = slice_.steps(recipe.batch)
         self.rates = _rates(recipe, self.steps, self.optimizer, lesson.base).to(device)
         self.rate = self.rates[0].clone()
         self.step = torch.zeros(1, dtype=torch.long, device=device)
-        recall = "recall" in lesson.method.needs
-        self.recalled = torch.empty(slice_.word_count if recall else 0, student.width, device=device)
+        wanted = "epoch_vectors" in lesson.method.needs
+        self.epoch_vectors = torch.empty(slice_.word_count if wanted else 0, student.width, device=device)
 
     def begin(self, epoch: int) -> None:
         """Get ready for the first step of an epoch."""
         self.step.fill_(epoch * self.steps)
-        if len(self.recalled):
-            self.recalled.copy_(observe(self.lesson.student, self.slice, hidden=True).hidden)
+        if len(self.epoch_vectors):
+            self.epoch_vectors.copy_(run_tagger(self.lesson.student, self.slice, hidden=True).hidden)
         self.arithmetic.tagger.train()
         self.arithmetic.refresh()
 
@@ -76,7 +76,7 @@ class Descent:
             targets = lesson.method.targets(given, teacher, lesson.memory, clock)
         return lesson.method.losses(student, teacher, given, targets)
 
-    def _heard(self, batch: Batch, rows: Tensor) -> Outputs:
+    def _heard(self, batch: Batch, rows: Tensor) -> TaggerOutput:
         """Return what the teacher says of a batch; where it was told what is annotated, that is in its kept scores."""
         lesson = self.lesson
         if lesson.live is None:
@@ -84,7 +84,7 @@ class Descent:
         said = lesson.live.outputs(batch, lesson.method.needs)
         return replace(said, logits=lesson.teacher.at(rows).logits) if lesson.informed else said
 
-    def _look(self, batch: Batch, given: Tokens) -> Outputs:
+    def _look(self, batch: Batch, given: Tokens) -> TaggerOutput:
         """Return what the student says of a batch, and of what else the method wants it to look at."""
         method, tagger = self.lesson.method, self.arithmetic.tagger
         student = tagger.outputs(batch, method.needs)
@@ -93,17 +93,19 @@ class Descent:
             student = replace(student, again=_moved(tagger.outputs(rest), places))
         if (matches := method.matches(given, self.lesson.memory)) is not None:
             with torch.no_grad():
-                student = replace(student, matched=tagger.head(self.recalled[matches.clamp(min=0)]))
+                student = replace(student, matched=tagger.head(self.epoch_vectors[matches.clamp(min=0)]))
         return student
 
-    def _asked(self, student: Outputs, given: Tokens) -> Outputs:
+    def _asked(self, student: TaggerOutput, given: Tokens) -> TaggerOutput:
         """Return what the student says, of exemplars about old types only; without exemplars the very same."""
         lesson, size = self.lesson, student.logits.shape[-1]
         if lesson.open is None or size == given.old:
             return student
         marked = lesson.open[given.rows.clamp(min=0)] & given.labelled
         again = student.again and self._asked(student.again, given)
-        return replace(student, logits=asked_of_old(student.logits, marked, given.old, given.outside), again=again)
+        return replace(
+            student, logits=merge_new_into_outside(student.logits, marked, given.old, given.outside), again=again
+        )
 
     def _update(self) -> None:
         groups = self.optimizer.param_groups
@@ -120,15 +122,15 @@ class Descent:
         self.log.index_copy_(0, self.step % self.steps, values.unsqueeze(0))
 
 
-def _moved(outputs: Outputs, places: Tensor) -> Outputs:
+def _moved(outputs: TaggerOutput, places: Tensor) -> TaggerOutput:
     """Put what was said of a shortened batch where its positions stand in the whole one; the rest means nothing."""
     back = places.argsort(dim=1).unsqueeze(-1)
     rows = (tensor.view(*places.shape, -1) for tensor in (outputs.logits, outputs.hidden))
     logits, hidden = (row.gather(1, back.expand_as(row)).flatten(0, 1) for row in rows)
-    return Outputs(logits, hidden)
+    return TaggerOutput(logits, hidden)
 
 
-def _freeze(student: Tagger, recipe: Recipe, lesson: Lesson) -> None:
+def _freeze(student: Tagger, recipe: Recipe, lesson: PreparedTask) -> None:
     """Take what must not move out of training, and back in what did not move in an earlier task."""
     only_new = lesson.method.trainable == "new rows"
     student.body.requires_grad_(not only_new)

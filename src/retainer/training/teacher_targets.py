@@ -27,7 +27,7 @@ Part = tuple[int, Container[str]]
 
 
 @dataclass(frozen=True)
-class Truth:
+class OldTypeAnnotation:
     """What is known of the old types in a slice."""
 
     again: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ def ruled_out(gold: Tensor, parts: Sequence[Part], labels: Labels) -> Tensor | N
     return (table[owners].to(gold.device) | named.unsqueeze(-1)) & ~own
 
 
-def asked_of_old(logits: Tensor, open_: Tensor, old: int, outside: int) -> Tensor:
+def merge_new_into_outside(logits: Tensor, open_: Tensor, old: int, outside: int) -> Tensor:
     """Return a student's scores as if new labels were O for the words that may be of a new type.
 
     Its probability of O is then that of O and of all new labels together. So whoever says O to such a word, a label or

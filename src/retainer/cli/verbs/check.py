@@ -48,8 +48,8 @@ def _beside(corpus: Corpus, model: str, device: str, show: int) -> tuple[tuple[s
     from retainer.versions.version import load
 
     version = load(model, device=device)
-    encoder = version.tagger.encoder
-    found = list(splitting(corpus, encoder.by_word(corpus.sentences), encoder.tokenizer.unk_token_id, show))
+    tokenize = version.tagger.tokenize
+    found = list(splitting(corpus, tokenize.by_word(corpus.sentences), tokenize.tokenizer.unk_token_id, show))
     if version.learned_types:
         found += clashes(corpus, version.tag(corpus.sentences), version.learned_types, show)
     return version.learned_types, found

@@ -94,13 +94,13 @@ def _write_corpus(folder: str, sentences: int, seed: int, json: bool) -> None:
 def compare(made: Plan, recipe: Recipe, seed: int, device: str) -> dict[str, list[Step]]:
     """Run both methods over the same tasks from the same first version."""
     from retainer.bench.task_sequence import run
-    from retainer.training.progress import Console
+    from retainer.training.progress import ConsoleProgress
 
     runs: dict[str, list[Step]] = {}
     for method in METHODS:
         tell(f"\n{method}")
         first = runs[METHODS[0]][0] if runs else None
-        watch = Console()
+        watch = ConsoleProgress()
         runs[method] = list(run(made, method, recipe=recipe, seed=seed, device=device, first=first, watch=watch))
     return runs
 

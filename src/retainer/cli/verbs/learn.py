@@ -14,13 +14,13 @@ from retainer.methods import method as find_method
 from retainer.plurals import amount, sentences
 from retainer.training.recipe import ENOUGH, RECIPE_FIELDS, Recipe
 from retainer.training.recipe import recipe as find_recipe
-from retainer.training.reproduce import Replay, record_of
+from retainer.training.reproduce import Reproduction, record_of
 from retainer.versions.history import learned, short
 from retainer.versions.lineage import PARENT, Lineage
 
 if TYPE_CHECKING:
     from retainer.methods import Method
-    from retainer.training.request import Job
+    from retainer.training.request import LearnTask
     from retainer.versions.version import Version
 
 
@@ -88,7 +88,7 @@ def learn(
     replay = _replay(config, anyway)
     chosen, fields = configure(recipe, method, {**set, **({"epochs": epochs} if epochs is not None else {})})
     from retainer.training import learn as learning
-    from retainer.training.progress import Console
+    from retainer.training.progress import ConsoleProgress
 
     if dry_run:
         from retainer.training.request import job_of
@@ -108,7 +108,7 @@ def learn(
         seed=seed,
         device=device,
         out=out,
-        watch=Console(),
+        watch=ConsoleProgress(),
         keep_parent=keep_parent,
         replay=replay,
         exemplars=exemplars,
@@ -116,14 +116,14 @@ def learn(
     _tell(version, out, time.perf_counter() - began, json, replay)
 
 
-def _replay(config: str | None, anyway: bool) -> Replay | None:
+def _replay(config: str | None, anyway: bool) -> Reproduction | None:
     """Return the run to do again, if the configuration is a record."""
     if anyway and config is None:
         raise InputError("--anyway is about the record of a version (--config V/retainer.json), and none is given")
-    return None if config is None else Replay(record_of(config), anyway)
+    return None if config is None else Reproduction(record_of(config), anyway)
 
 
-def _tell(version: Version, out: str, seconds: float, json: bool, replay: Replay | None) -> None:
+def _tell(version: Version, out: str, seconds: float, json: bool, replay: Reproduction | None) -> None:
     """Say what was learned, what became of every type, and what to try next."""
     same = replay and replay.record.weights == version.lineage.weights
     if json:
@@ -140,7 +140,7 @@ def _tell(version: Version, out: str, seconds: float, json: bool, replay: Replay
     say(f"\nTry it:   retainer predict {Path(out)} 'some text'")
 
 
-def _foretell(job: Job, replay: Replay | None, json: bool) -> None:
+def _foretell(job: LearnTask, replay: Reproduction | None, json: bool) -> None:
     """Say what a run would do."""
     from retainer.training.preview import preview
 

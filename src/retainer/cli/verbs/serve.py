@@ -48,9 +48,9 @@ def serve(
     _require_extra()
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # nothing to look for yet, and nothing to die of
-    from retainer.serve.metrics import Counters
+    from retainer.serve.metrics import Metrics
     from retainer.serve.model_paths import named
-    from retainer.serve.registry import Roster
+    from retainer.serve.registry import Registry
     from retainer.serve.server import bound, run
     from retainer.serve.settings import Limits, Settings, is_local, names_of, read_token
 
@@ -63,7 +63,7 @@ def serve(
     taken = bound(host, port)
     if not token and not is_local(host):
         tell(f"retainer: whoever reaches {host} may ask; --token-file restricts that")
-    roster = Roster(places, Counters(), tell, device=device)
+    roster = Registry(places, Metrics(), tell, device=device)
     run(roster, settings, taken, tell, watch=watch)
 
 

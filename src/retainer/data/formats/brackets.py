@@ -9,7 +9,7 @@ NESTED = "entities inside another"
 """The oddity of an entity that lies in a larger one; it is passed over."""
 
 
-class Nest:
+class Brackets:
     """The entities of one sentence while it is read; of nested ones the outermost stays, for spans are flat."""
 
     def __init__(self, seen: Counter[str]) -> None:

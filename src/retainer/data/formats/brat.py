@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from retainer.data.corpus import Corpus
-from retainer.data.formats.offset_units import BREAKS, MARK, POINTS, UTF16, Ruler, ruler_for
+from retainer.data.formats.offset_units import BREAKS, MARK, POINTS, UTF16, OffsetUnit, offset_unit_for
 from retainer.data.formats.standoff import Tag, agree, line_of, sentences_of
-from retainer.data.lines import blamed, is_blank, numbered, written
+from retainer.data.lines import error_location, is_blank, numbered, written
 from retainer.data.spans import Sentence, Span
 from retainer.data.text_files import load
 from retainer.data.words import Offset
@@ -77,7 +77,7 @@ def read_pair(text: str, annotations: str, place: str, source: str) -> Corpus:
     seen: Counter[str] = Counter()
     bounds = _bounds(annotations, place, seen)
     ways = _WAYS if "\r\n" in text else _WAYS[1:]
-    ruler = ruler_for(text, ways, lambda ruler: all(_fits(bound, ruler, text) for bound in bounds))
+    ruler = offset_unit_for(text, ways, lambda ruler: all(_fits(bound, ruler, text) for bound in bounds))
     seen.update(ruler.oddities if bounds else [])
     tags = [tag for bound in bounds if (tag := _tag(bound, ruler, text, place, seen))]
     return Corpus(sentences_of(text, tags, place, seen), source, "brat", oddities=dict(+seen))
@@ -101,7 +101,7 @@ def _bounds(annotations: str, place: str, seen: Counter[str]) -> list[_Bound]:
     found = []
     for number, line in numbered(annotations):
         if not is_blank(line):
-            with blamed(f"{place}:{number}"):
+            with error_location(f"{place}:{number}"):
                 if line.startswith("T"):
                     found.append(_bound(number, line))
                 else:
@@ -124,7 +124,7 @@ def _kind(line: str) -> str:
     return f"{_KINDS[line[0]]} beside the entities"
 
 
-def _fits(bound: _Bound, ruler: Ruler, text: str) -> bool:
+def _fits(bound: _Bound, ruler: OffsetUnit, text: str) -> bool:
     """Say whether a line shows what it covers; after the text a tab and a comment may stand."""
     pieces = [ruler.covered(text, *piece) for piece in bound.pieces]
     covered = [piece for piece in pieces if piece is not None]
@@ -134,9 +134,9 @@ def _fits(bound: _Bound, ruler: Ruler, text: str) -> bool:
     return shown is None or any(agree(part, " ".join(covered)) for part in (shown, shown.partition("\t")[0]))
 
 
-def _tag(bound: _Bound, ruler: Ruler, text: str, place: str, seen: Counter[str]) -> Tag | None:
+def _tag(bound: _Bound, ruler: OffsetUnit, text: str, place: str, seen: Counter[str]) -> Tag | None:
     """Make one span of a line; pieces with nothing but white space between them are one entity over a line end."""
-    with blamed(f"{place}:{bound.line}: tag {bound.id}"):
+    with error_location(f"{place}:{bound.line}: tag {bound.id}"):
         if not _fits(bound, ruler, text):
             raise InputError(_misfit(bound, text))
     pieces = [(ruler.positions[start], ruler.positions[end]) for start, end in bound.pieces]

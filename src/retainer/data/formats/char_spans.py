@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from retainer.data.corpus import Corpus
 from retainer.data.formats.records import EMPTY, Record, field, records
-from retainer.data.lines import blamed
+from retainer.data.lines import error_location
 from retainer.data.spans import Sentence, Span
 from retainer.data.words import Offset, word_offsets
 from retainer.errors import InputError
@@ -19,7 +19,7 @@ def read_marked(text: str, source: str, format: str, read: Callable[[Record, Cou
     seen: Counter[str] = Counter()
     sentences = []
     for where, record in records(text, source):
-        with blamed(where):
+        with error_location(where):
             sentence = read(record, seen)
         if sentence is not None:
             sentences.append(sentence)

@@ -7,7 +7,7 @@ from itertools import groupby
 from retainer.data.corpus import Corpus
 from retainer.data.formats.records import sniff_json
 from retainer.data.formats.tagged import tagged
-from retainer.data.lines import blamed, is_blank, numbered, written
+from retainer.data.lines import error_location, is_blank, numbered, written
 from retainer.data.spans import Sentence, split_tag, tags_of
 from retainer.errors import InputError
 
@@ -84,7 +84,7 @@ def _rows(text: str, source: str) -> Iterator[tuple[str, str] | None]:
             continue
         separator = separator or (_TAB if "\t" in line else _BLANKS)
         cells = separator.split(line.rstrip(" "))
-        with blamed(f"{source}:{number}"):
+        with error_location(f"{source}:{number}"):
             _check_width(len(cells), width)
             _check_cells(cells)
         width = len(cells)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from retainer.data.corpus import Corpus
-from retainer.data.formats.brackets import Nest
+from retainer.data.formats.brackets import Brackets
 from retainer.data.formats.ptb_escapes import plain, spelt
-from retainer.data.lines import blamed, is_blank, numbered, written
+from retainer.data.lines import error_location, is_blank, numbered, written
 from retainer.data.spans import Sentence, Span
 from retainer.errors import InputError
 
@@ -75,15 +75,15 @@ def _blocks(text: str) -> Iterator[tuple[str, list[Row]]]:
 
 
 def _sentence(rows: Sequence[Row], source: str, seen: Counter[str]) -> Sentence:
-    words, nest, width = list[str](), Nest(seen), 0
+    words, nest, width = list[str](), Brackets(seen), 0
     for at, (number, line) in enumerate(rows):
-        with blamed(f"{source}:{number}"):
+        with error_location(f"{source}:{number}"):
             cells = _BLANKS.split(line.strip(" \t"))
             width = _checked_width(len(cells), width)
             words.append(plain(cells[_WORD]))
             if cells[_NAME] != "*":
                 _take(cells[_NAME], at, nest)
-    with blamed(f"{source}:{rows[-1][0]}"):
+    with error_location(f"{source}:{rows[-1][0]}"):
         return Sentence(tuple(words), nest.spans())
 
 
@@ -97,7 +97,7 @@ def _checked_width(found: int, before: int) -> int:
     return found
 
 
-def _take(cell: str, at: int, nest: Nest) -> None:
+def _take(cell: str, at: int, nest: Brackets) -> None:
     """Open and close the entities that one cell speaks of."""
     match = _CELL.fullmatch(cell)
     if match is None:

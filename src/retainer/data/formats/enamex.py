@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from xml.sax.saxutils import escape, unescape
 
 from retainer.data.corpus import Corpus
-from retainer.data.formats.brackets import Nest
+from retainer.data.formats.brackets import Brackets
 from retainer.data.formats.char_spans import INNER
 from retainer.data.formats.ptb_escapes import plain, spelt
-from retainer.data.lines import blamed, is_blank, numbered, written
+from retainer.data.lines import error_location, is_blank, numbered, written
 from retainer.data.spans import Sentence, Span
 from retainer.errors import InputError
 
@@ -42,7 +42,7 @@ def read_enamex(text: str, source: str = "memory") -> Corpus:
         if edge := _EDGE.fullmatch(line):
             edges[edge[1] == "</DOC>"] += 1
         elif not is_blank(line):
-            with blamed(f"{source}:{number}"):
+            with error_location(f"{source}:{number}"):
                 sentences.append(_sentence(line, seen))
     seen[UNENDED] = max(0, edges[False] - edges[True])
     return Corpus(tuple(sentences), source, "enamex", oddities=dict(+seen))
@@ -55,7 +55,7 @@ def write_enamex(sentences: Iterable[Sentence]) -> str:
 
 
 def _sentence(line: str, seen: Counter[str]) -> Sentence:
-    words, nest = list[str](), Nest(seen)
+    words, nest = list[str](), Brackets(seen)
     if "<" not in line:
         return Sentence(tuple(_words(line)))
     for at, piece in enumerate(_TAG.split(line)):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xml.parsers import expat
 
 from retainer.data.formats.standoff import Tag
-from retainer.data.lines import blamed
+from retainer.data.lines import error_location
 from retainer.data.spans import Span
 from retainer.errors import InputError
 
@@ -57,11 +57,11 @@ class _Reader:
         self.parser.CharacterDataHandler = self._characters
 
     def _doctype(self, *_: object) -> None:
-        with blamed(self._place()):
+        with error_location(self._place()):
             raise InputError("the file has a DOCTYPE, which could fetch or hide anything; remove it")
 
     def _start(self, name: str, attributes: Mapping[str, str]) -> None:
-        with blamed(self._place()):
+        with error_location(self._place()):
             if not self.path and name != ROOT:
                 raise InputError(f"found <{name}> where <{ROOT}> must stand; is this a file of I2B2-2014?")
             if self.path[1:] == ["TEXT"]:
@@ -85,7 +85,7 @@ class _Reader:
 
 def _tag(line: int, element: str, attributes: Mapping[str, str]) -> Tag:
     id_ = attributes.get("id", element)
-    with blamed(f"tag {id_}"):
+    with error_location(f"tag {id_}"):
         span = Span(_number(attributes, "start"), _number(attributes, "end"), _filled(attributes, "TYPE"))
     return Tag(line, id_, span, attributes.get("text"))
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from retainer.data.corpus import Corpus
 from retainer.data.formats.char_spans import marked, visible
-from retainer.data.formats.offset_units import POINTS, UTF16, Ruler, ruler_for
+from retainer.data.formats.offset_units import POINTS, UTF16, OffsetUnit, offset_unit_for
 from retainer.data.formats.records import Record, checked, dump, each, field, listed, sniff_list
-from retainer.data.lines import blamed, written
+from retainer.data.lines import error_location, written
 from retainer.data.spans import Sentence, Span
 from retainer.data.suggested import Suggested
 from retainer.errors import InputError
@@ -42,7 +42,7 @@ class _Region:
     label: str
     text: str | None
 
-    def fits(self, ruler: Ruler, text: str) -> bool:
+    def fits(self, ruler: OffsetUnit, text: str) -> bool:
         """Say whether it shows what it covers, white space aside."""
         covered = ruler.covered(text, self.start, self.end)
         return self.text is None or (covered is not None and _bare(covered) == _bare(self.text))
@@ -64,7 +64,7 @@ def read_labelstudio(text: str, source: str = "memory") -> Corpus:
     rows = _Rows(_corrected(tasks), seen)
     sentences = []
     for where, task in tasks:
-        with blamed(where):
+        with error_location(where):
             regions = rows.regions(task)
             if regions is not None:
                 sentences.append(_sentence(text_of(task), regions, seen))
@@ -96,7 +96,7 @@ def text_of(task: Record) -> str:
     strings = [value for value in data.values() if isinstance(value, str)]
     if "text" not in data and len(strings) == 1:
         return strings[0]
-    with blamed("data"):
+    with error_location("data"):
         return field(data, "text", str)
 
 
@@ -151,7 +151,7 @@ class _Rows:
         type_ = item.get("type")
         if type_ == "labels":
             value = field(item, "value", dict)
-            with blamed("value"):
+            with error_location("value"):
                 return self._value(value)
         if isinstance(type_, str) and type_.endswith("labels"):
             raise InputError(f"the type is {type_!r}; only labels of plain text can be read")
@@ -174,7 +174,7 @@ class _Rows:
 def _corrected(tasks: Iterable[tuple[str, Record]]) -> bool:
     """Say whether somebody has annotated a task of the file."""
     for where, task in tasks:
-        with blamed(where):
+        with error_location(where):
             if _made(task):
                 return True
     return False
@@ -196,12 +196,12 @@ def _marks(value: Any) -> bool:
 
 
 def _sentence(text: str, regions: list[_Region], seen: Counter[str]) -> Sentence | None:
-    ruler = ruler_for(text, (POINTS, UTF16), lambda ruler: all(region.fits(ruler, text) for region in regions))
+    ruler = offset_unit_for(text, (POINTS, UTF16), lambda ruler: all(region.fits(ruler, text) for region in regions))
     seen.update(ruler.oddities)
     return marked(text, [_span(region, ruler, text) for region in regions], seen)
 
 
-def _span(region: _Region, ruler: Ruler, text: str) -> Span:
+def _span(region: _Region, ruler: OffsetUnit, text: str) -> Span:
     where = f"{region.start}-{region.end}"
     if ruler.covered(text, region.start, region.end) is None:
         raise InputError(f"span {where} ({region.label}) is empty or lies outside the text of {len(text)} characters")

@@ -14,7 +14,7 @@ one character, and a byte order mark as a character of the text."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ruler:
+class OffsetUnit:
     """A way to count: for every offset the position in the text, or -1 where the offset is inside a character."""
 
     way: str
@@ -32,19 +32,19 @@ class Ruler:
         return text[self.positions[start] : self.positions[end]]
 
 
-def ruler_for(text: str, ways: Sequence[str], fits: Callable[[Ruler], bool]) -> Ruler:
+def offset_unit_for(text: str, ways: Sequence[str], fits: Callable[[OffsetUnit], bool]) -> OffsetUnit:
     """Return the first ruler under which every annotation covers what it shows, or ours where none does."""
     return next(filter(fits, (_ruler(text, way) for way in ways)), _ruler(text, POINTS))
 
 
-def _ruler(text: str, way: str) -> Ruler:
+def _ruler(text: str, way: str) -> OffsetUnit:
     positions: dict[str, Callable[[], Sequence[int]]] = {
         POINTS: lambda: range(len(text) + 1),
         UTF16: lambda: [*_utf16(text), len(text)],
         BREAKS: lambda: [*_breaks(text), len(text)],
         MARK: lambda: range(-1, len(text) + 1),
     }
-    return Ruler(way, positions[way]())
+    return OffsetUnit(way, positions[way]())
 
 
 def _utf16(text: str) -> Iterator[int]:

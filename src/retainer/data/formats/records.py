@@ -6,7 +6,7 @@ import reprlib
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from retainer.data.lines import blamed, is_blank, numbered
+from retainer.data.lines import error_location, is_blank, numbered
 from retainer.errors import InputError
 
 Record = dict[str, Any]
@@ -48,7 +48,7 @@ def records(text: str, source: str) -> Iterator[tuple[str, Record]]:
     for number, line in numbered(text):
         if not is_blank(line):
             where = f"{source}:{number}"
-            with blamed(where):
+            with error_location(where):
                 record = parse(line)
             yield where, record
 
@@ -78,7 +78,7 @@ def listed(text: str, source: str) -> Iterator[tuple[str, Record]]:
     half = _SURROGATE.search(text)
     for line, value in zip(_lines(text, len(values)), values, strict=True):
         where = f"{source}:{line}"
-        with blamed(where):
+        with error_location(where):
             record = checked(value, dict)
             if half:
                 _refuse_surrogates(record)
@@ -125,7 +125,7 @@ def field(record: Record, key: str, kind: type[_T]) -> _T:
     """Return a field that must be there."""
     if key not in record:
         raise InputError(f"the key {key!r} is missing; found {_listed(record)}")
-    with blamed(key):
+    with error_location(key):
         return checked(record[key], kind)
 
 
@@ -133,7 +133,7 @@ def each(record: Record, key: str, make: Callable[[Any], _T]) -> list[_T]:
     """Make something of every member of a list; complaints name the member."""
     made = []
     for number, member in enumerate(field(record, key, list)):
-        with blamed(f"{key}[{number}]"):
+        with error_location(f"{key}[{number}]"):
             made.append(make(member))
     return made
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from retainer.data.formats.char_spans import LOOSE, marked, visible
-from retainer.data.lines import blamed
+from retainer.data.lines import error_location
 from retainer.data.spans import Sentence, Span
 from retainer.errors import InputError
 
@@ -58,7 +58,7 @@ def trimmed(span: Span, text: str) -> Span:
 
 def _placed(tag: Tag, text: str, source: str, seen: Counter[str]) -> Span:
     """Check a tag against the text, and leave the white space at its edges out."""
-    with blamed(f"{source}:{tag.line}: tag {tag.id}"):
+    with error_location(f"{source}:{tag.line}: tag {tag.id}"):
         where = f"{tag.span.start}-{tag.span.end}"
         if not tag.span.start < tag.span.end <= len(text):
             raise InputError(f"{where} is empty or lies outside the text of {len(text)} characters")

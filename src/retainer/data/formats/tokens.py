@@ -6,7 +6,7 @@ from typing import Any
 from retainer.data.corpus import Corpus
 from retainer.data.formats.records import EMPTY, Record, checked, dump, each, keys_of, records
 from retainer.data.formats.tagged import Row, tagged
-from retainer.data.lines import blamed, written
+from retainer.data.lines import error_location, written
 from retainer.data.spans import Sentence, split_tag, tags_of
 from retainer.errors import InputError
 
@@ -23,7 +23,7 @@ def read_tokens(text: str, source: str = "memory") -> Corpus:
     """Read ``{"tokens": [...], "ner_tags": [...]}``; the tags may also be called ``tags`` or ``labels``."""
     rows = []
     for where, record in records(text, source):
-        with blamed(where):
+        with error_location(where):
             rows.append(_row(record))
     filled = [row for row in rows if row[0]]
     return tagged(filled, source, "jsonl", {EMPTY: len(rows) - len(filled)})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 if TYPE_CHECKING:
-    from retainer.comparison.agreement import Drift
+    from retainer.comparison.agreement import TypeAgreement
     from retainer.comparison.changes import Case, Change
     from retainer.comparison.compare import Difference
     from retainer.comparison.scored import Judged
@@ -90,7 +90,7 @@ def drift_rows(difference: Difference) -> list[tuple[str, tuple[str, ...]]]:
     return [*made, ("all old types", _drift(difference.total))] if len(made) > 1 else made
 
 
-def _drift(drift: Drift) -> tuple[str, ...]:
+def _drift(drift: TypeAgreement) -> tuple[str, ...]:
     between = "" if drift.low is None or drift.high is None else f"{drift.low:.1f} to {drift.high:.1f}"
     return (
         str(drift.old),
@@ -169,7 +169,7 @@ def _certainty(difference: Difference) -> Iterator[str]:
         yield f"Better beyond chance: {', '.join(better)}."
 
 
-def _fates(total: Drift) -> Iterator[str]:
+def _fates(total: TypeAgreement) -> Iterator[str]:
     if total.old:
         kept = f"{total.kept} {'is' if total.kept == 1 else 'are'} kept"
         fates = f"{kept}, {total.moved} moved, {total.relabelled} relabelled and {total.lost} lost"

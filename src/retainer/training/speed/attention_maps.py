@@ -38,7 +38,7 @@ def attend(
 
 
 @contextlib.contextmanager
-def showing(taggers: Sequence[Tagger | None]) -> Iterator[None]:
+def attention_maps(taggers: Sequence[Tagger | None]) -> Iterator[None]:
     """Let some taggers show their maps inside the block."""
     AttentionInterface.register(NAME, attend)
     AttentionMaskInterface.register(NAME, eager_mask)

@@ -11,11 +11,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-Step = Callable[[Tensor, int], None]
+StepFunction = Callable[[Tensor, int], None]
 Shape = tuple[int, int]
 
 
-class Captured:
+class CudaGraphStep:
     """A step that runs plainly once, and then is recorded for every shape that comes and replayed.
 
     The plain step makes everything that must last, such as the optimizer's state; recording costs no more than a
@@ -24,7 +24,7 @@ class Captured:
     told why.
     """
 
-    def __init__(self, step: Step, size: int, device: torch.device, note: Callable[[str], None]) -> None:
+    def __init__(self, step: StepFunction, size: int, device: torch.device, note: Callable[[str], None]) -> None:
         self.step, self.note, self.possible = step, note, True
         self.windows = torch.zeros(size, dtype=torch.long, device=device)
         self.plain: set[Shape] = set()

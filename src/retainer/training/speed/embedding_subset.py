@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from retainer.model.tokenization import Encoded
 
 
-class Vocabulary:
+class EmbeddingSubset:
     """The pieces of some encoded corpora. Pieces up to the padding's keep their numbers: encoders count from it."""
 
     def __init__(self, network: Any, corpora: Sequence[Encoded], narrow: bool = True) -> None:

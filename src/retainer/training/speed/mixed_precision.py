@@ -10,7 +10,7 @@ import torch
 from retainer.model.tagger import Tagger
 
 
-class Full:
+class FullPrecision:
     """The student computes with its own weights."""
 
     def __init__(self, student: Tagger) -> None:
@@ -27,7 +27,7 @@ class Full:
         """Take over the weights the optimizer has moved."""
 
 
-class Half(Full):
+class MixedPrecision(FullPrecision):
     """A bfloat16 copy of the encoder computes; weights, their changes, the head and the loss stay in full precision.
 
     The weights are rounded once per step, all together, instead of one by one where they are used.

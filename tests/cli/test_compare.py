@@ -1,0 +1,219 @@
+"""`retainer compare` as a person and a CI job meet it: what is printed where, the gates, the page, the documents."""
+
+import io
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from retainer.cli.main import main
+from retainer.comparison.compare import compare
+from retainer.data.generated import generate
+from retainer.data.io import write
+from retainer.data.spans import Sentence
+from retainer.data.tasks import hide
+from retainer.training.learn import learn
+from retainer.training.recipe import Recipe
+
+ROOT = Path(__file__).parents[2]
+LONGER = Recipe(epochs=12, base_lr=1e-3, lr=1e-3)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory, encoder):
+    """Two versions, one after the other: the second keeps what it can. And one that forgets."""
+    folder = tmp_path_factory.mktemp("models")
+
+    def teach(type_, seed, start, name, **more):
+        data = hide(generate(240, seed=seed, types=["artist", "city"]), [type_])
+        return learn(data, start, recipe=LONGER, device="cpu", out=folder / name, **more)
+
+    old = teach("artist", 5, encoder, "v1")
+    teach("city", 6, old, "v2")
+    teach("city", 6, old, "forgets", method="finetune")
+    return folder
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch, models):
+    """A folder with the models and data in several shapes."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models").symlink_to(models)
+    both = generate(80, seed=3, types=["artist", "city"])
+    write(both, "both.conll", "conll")
+    Path("texts.txt").write_text("".join(sentence.located()[0] + "\n" for sentence in both))
+    Path("texts.jsonl").write_text("".join(json.dumps({"text": s.located()[0]}) + "\n" for s in both))
+    return tmp_path
+
+
+@pytest.fixture
+def run(here, capsys):
+    def call(*argv):
+        status = main(["compare", *map(str, argv), "--device", "cpu"])
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return call
+
+
+@pytest.fixture
+def refused(run, here):
+    """Status 2, one sentence, nothing printed or written."""
+
+    def call(*argv, says):
+        before = sorted(here.iterdir())
+        status, out, err = run(*argv)
+        assert (status, out) == (2, "") and says in err.splitlines()[-1], err
+        assert err.splitlines()[-1].startswith("retainer: ")
+        assert sorted(here.iterdir()) == before
+
+    return call
+
+
+def document(run, *argv):
+    status, out, err = run(*argv, "--json")
+    return status, json.loads(out), err
+
+
+class TestSpoken:
+    def test_with_gold(self, run):
+        status, out, err = run("models/v1", "models/v2", "both.conll")
+        assert status == 0 and err == "both.conll: annotated, 80 sentences; annotated types: artist, city\n"
+        for part in ("old F1", "95 %", "keep", "forget", "gain", "agreement", "kept: ", "gained, of new types: "):
+            assert part in out
+        assert re.search(
+            r"models/v2 keeps [\d.]+ of [\d.]+ F1 on the old type and reaches [\d.]+ on the new one\.", out
+        )
+
+    def test_lists_are_as_long_as_asked_for(self, run):
+        _, everything, _ = document(run, "models/v1", "models/v2", "both.conll")
+        kept = everything["changes"]["kept"]
+        assert kept > 8
+        for show in (0, 3, 1000):
+            out = run("models/v1", "models/v2", "both.conll", "--show", show)[1]
+            listed = re.search(r"^kept: .*\n((?:  .*\n)*)", out, flags=re.MULTILINE)
+            assert (len(listed[1].splitlines()) if listed else 0) == min(show, kept)
+        assert f"kept: {kept}, the first 3\n" in run("models/v1", "models/v2", "both.conll", "--show", 3)[1]
+
+    def test_the_document(self, run):
+        status, told, _ = document(run, "models/v1", "models/v2", "both.conll", "--max-drop", 100)
+        difference = compare("models/v1", "models/v2", "both.conll", device="cpu")
+        assert status == 0 and told["gates"][0]["passed"] and (told["old"], told["new"]) == ("models/v1", "models/v2")
+        for key, value in difference.as_dict().items():
+            assert told[key] == json.loads(json.dumps(value))
+        assert told["cases"] == [case.as_dict(difference.scored) for case in difference.cases]
+        changes = [change for case in told["cases"] for change in case["changes"]]
+        for kind, number in told["changes"].items():
+            assert sum(change["kind"] == kind for change in changes) == number
+        for case in told["cases"]:
+            for change in case["changes"]:
+                for side in filter(None, (change["old"], change["new"])):
+                    assert case["text"][side["start"] : side["end"]] == side["word"]
+
+    @pytest.mark.parametrize("data", ["texts.txt", "texts.jsonl", "-"])
+    def test_without_gold(self, run, data, monkeypatch):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path("texts.txt").read_bytes())))
+        status, told, err = document(run, "models/v1", "models/v2", data)
+        assert status == 0 and "texts without annotation" in err and told["scores"] is None and not told["gold"]
+        assert told["texts"] == 80 and told["agreement"]["per_type"]["artist"]["old"] > 10
+        assert told["agreement"]["all"]["agreement"] == told["agreement"]["per_type"]["artist"]["agreement"]
+
+    def test_nothing_to_say(self, run, here):
+        write([Sentence(("a", "b"))], "empty.conll", "conll")
+        status, out, err = run("models/v1", "models/v1", "empty.conll")
+        assert status == 0 and "there is no difference" in out and "annotated types: none" in err
+
+    def test_what_would_steer_the_terminal_does_not(self, run, here):
+        Path("odd.txt").write_text("play songs by \x1b[31mprince\x07 in boston\n" * 3)
+        out = run("models/v1", "models/forgets", "odd.txt", "--show", 100)[1]
+        assert "\ufffd" in out and "\x1b" not in out and "\x07" not in out
+
+    def test_loads_no_torch_to_refuse(self, here):
+        code = (
+            "import sys; from retainer.cli.main import main\n"
+            "assert main(['compare', 'models/v1', 'models/v2', 'texts.txt', '--max-drop', '1']) == 2\n"
+            "sys.exit('torch' in sys.modules)"
+        )
+        assert subprocess.run([sys.executable, "-c", code], stderr=subprocess.DEVNULL).returncode == 0
+
+
+class TestGates:
+    def test_a_drop(self, run):
+        status, out, err = run("models/v1", "models/forgets", "both.conll", "--max-drop", 5)
+        told = err.splitlines()[-1]
+        assert status == 1 and re.search(r"--max-drop 5: no, artist dropped by [\d.]+ points of F1", told)
+        assert "artist dropped" not in out and "keep" in out, "the gate speaks on stderr, the results are on stdout"
+
+    def test_agreement(self, run):
+        status, out, err = run("models/v1", "models/forgets", "texts.txt", "--min-agreement", 90)
+        assert status == 1 and "--min-agreement 90: no, agreement on artist is" in err and "artist" in out
+
+    def test_both_and_one_says_no(self, run):
+        status, told, err = document(
+            run, "models/v1", "models/forgets", "both.conll", "--max-drop", 100, "--min-agreement", 90
+        )
+        assert status == 1 and [gate["passed"] for gate in told["gates"]] == [True, False]
+        assert "--max-drop 100: passed" in err and "--min-agreement 90: no" in err
+
+    def test_a_new_type_that_was_hardly_learned(self, run):
+        status, told, err = document(run, "models/v1", "models/v2", "both.conll", "--min-gain", 0)
+        gained = told["scores"]["gained"]
+        found = gained["city"]["new"]["f1"]
+        assert status == 0 and "--min-gain 0: passed by city" in err and 0 < found < 100
+        status, _, err = run("models/v1", "models/v2", "both.conll", "--min-gain", found + 0.01)
+        assert status == 1 and f"no, city, which is new, is found with F1 {found:.2f}" in err
+
+    def test_passed(self, run):
+        status, _, err = run("models/v1", "models/v1", "both.conll", "--max-drop", 0, "--min-agreement", 100)
+        assert (
+            status == 0 and "--max-drop 0: passed by artist" in err and "--min-agreement 100: passed by artist" in err
+        )
+
+    @pytest.mark.parametrize("form", ["--json", "--show 1000"])
+    @pytest.mark.parametrize(("gate", "status"), [("", 0), ("--min-agreement 90", 1)])
+    def test_a_reader_that_leaves_early_changes_nothing(self, here, form, gate, status):
+        call = f"-m retainer compare models/v1 models/forgets texts.txt {gate} {form} --device cpu"
+        command = f"{sys.executable} {call} | true"
+        done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
+        assert done.returncode == status and ("--min-agreement 90: no" in done.stderr) == bool(gate), done.stderr
+        assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
+
+    def test_refused(self, refused, here):
+        refused("models/v1", "models/v2", "both.conll", "--max-drop", -1, says="--max-drop -1: expected points of F1")
+        refused("models/v1", "models/v2", "both.conll", "--max-drop", "nan", says="--max-drop nan")
+        refused("models/v1", "models/v2", "both.conll", "--max-drop", "much", says="--max-drop much: expected a number")
+        refused("models/v1", "models/v2", "both.conll", "--min-agreement", 101, says="--min-agreement 101: expected")
+        refused("models/v1", "models/v2", "both.conll", "--min-gain", -1, says="--min-gain -1: expected")
+        refused("models/v1", "models/v2", "texts.txt", "--min-gain", 50, says="--min-gain needs gold entities, and")
+        refused("models/v1", "models/v1", "both.conll", "--min-gain", 50, says="only the new version knows (none)")
+        refused("models/v1", "models/v2", "both.conll", "--min-agreement", 0.9, says="in percent: did you mean 90?")
+        refused("models/v1", "models/v2", "both.conll", "--show", -1, says="--show -1")
+        refused("models/v1", "models/v2", "texts.txt", "--max-drop", 1, says="texts.txt has texts only")
+        write(generate(20, seed=4, types=["city"]), "city.conll", "conll")
+        refused(
+            "models/v1", "models/v2", "city.conll", "--max-drop", 1, says="the old version knows (artist); the data"
+        )
+        Path("nothing.txt").write_text("\n \n")
+        refused("models/v1", "models/v2", "nothing.txt", says="nothing.txt: found no text")
+        Path("none.conll").write_text("")
+        refused("models/v1", "models/v2", "none.conll", says="none.conll: found no text")
+        refused("models/v1", "models/nowhere", "texts.txt", says="models/nowhere")
+        refused("models/v1", "models/v2", "nowhere.txt", says="nowhere.txt")
+        refused("models/v1", "models/v2", "texts.txt", "--page", "models", says="models is no plain file")
+        refused("models/v1", "models/v2", "texts.txt", "--page", "texts.txt/page.html", says="cannot be written")
+
+    def test_nothing_found_is_no_agreement(self, refused, here):
+        Path("quiet.txt").write_text("! ! !\n")
+        refused("models/forgets", "models/forgets", "quiet.txt", "--min-agreement", 1, says="neither version finds")
+
+
+class TestDocuments:
+    def test_every_field_is_told(self, models, here):
+        """The keys the document has at its top, and those of agreement and scores, stand in docs/compare.md."""
+        page = (ROOT / "docs" / "compare.md").read_text()
+        told = compare(models / "v1", models / "v2", "both.conll", device="cpu").as_dict()
+        for key in (*told, *told["agreement"]["all"], *told["scores"], *told["types"], "cases", "gates"):
+            assert f"`{key}`" in page, key
