@@ -1,10 +1,10 @@
 /** Compare: two versions side by side, and what became of every entity, in words. */
 
 import { drawText, scored } from "./entities.js";
-import { amount, name, node, part, spelled } from "./nodes.js";
-import { Pages } from "./pages.js";
+import { amount, name, node, part, spelled } from "./dom.js";
+import { Pages } from "./paged_list.js";
 import { postAll } from "./server.js";
-import { Trouble } from "./trouble.js";
+import { Trouble } from "./notices.js";
 
 export const KINDS = ["kept", "moved", "relabelled", "lost", "gained"];
 

@@ -1,6 +1,6 @@
 /** The curves: F1 of every type over the versions of a chain. Colour, dash, marker and name tell types apart. */
 
-import { drawn, spelled } from "./nodes.js";
+import { drawn, spelled } from "./dom.js";
 
 const HEIGHT = 300;
 const WIDE = { width: 640, right: 150 };

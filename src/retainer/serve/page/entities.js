@@ -1,6 +1,6 @@
 /** A text with its entities: words, type and note in the line, the score where one points or stands. */
 
-import { name, node } from "./nodes.js";
+import { name, node } from "./dom.js";
 
 /**
  * A mark is {start, end, type, kind, note, tip}: places in code points, `note` is written beside the type, `tip` is

@@ -1,9 +1,9 @@
 /** Reading a file a person brings: a text to a line, or JSON lines with "text" (and perhaps entities). */
 
 import { Text } from "./codepoints.js";
-import { amount, spelled } from "./nodes.js";
+import { amount, spelled } from "./dom.js";
 import { limits } from "./server.js";
-import { Trouble } from "./trouble.js";
+import { Trouble } from "./notices.js";
 
 const MOST_BYTES = 8 * 2 ** 20;
 const MOST_TEXTS = 5000;

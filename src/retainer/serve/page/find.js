@@ -1,8 +1,8 @@
 /** Find: the entities one version finds. Threshold and types only hide what is there, so moving them asks nobody. */
 
 import { drawText, scored } from "./entities.js";
-import { amount, name, node, part } from "./nodes.js";
-import { Pages } from "./pages.js";
+import { amount, name, node, part } from "./dom.js";
+import { Pages } from "./paged_list.js";
 import { postAll } from "./server.js";
 
 export class Find {

@@ -2,13 +2,13 @@
 
 import { Compare } from "./compare.js";
 import { Find } from "./find.js";
-import { button, node, part } from "./nodes.js";
+import { button, node, part } from "./dom.js";
 import { Review } from "./review.js";
-import { Roster } from "./roster.js";
+import { Roster } from "./versions.js";
 import { learnLimits } from "./server.js";
-import { Source } from "./source.js";
+import { Source } from "./text_input.js";
 import { Travel } from "./travel.js";
-import { Notices, words } from "./trouble.js";
+import { Notices, words } from "./notices.js";
 
 const VIEWS = {
   find: { make: Find, title: "Find", act: "Find entities" },

@@ -1,7 +1,7 @@
 /** What to look at first: entities about which two versions disagree, then those with low scores. */
 
 import { postAll } from "./server.js";
-import { spelled } from "./nodes.js";
+import { spelled } from "./dom.js";
 
 /**
  * An item is one proposal: {text, start, end, type, score, reason, other, state, was}. `text` is the number of its

@@ -1,12 +1,12 @@
 /** Review: what versions propose for the texts of a file is accepted, corrected or rejected, mostly by keys. */
 
 import { Text } from "./codepoints.js";
-import { drawDesk } from "./desk.js";
+import { drawDesk } from "./review_item.js";
 import { readFile } from "./files.js";
-import { amount, button, name, part, spelled } from "./nodes.js";
+import { amount, button, name, part, spelled } from "./dom.js";
 import { besides, propose, sorted } from "./proposals.js";
-import { Queue } from "./queue.js";
-import { download, reviewed } from "./saving.js";
+import { Queue } from "./review_queue.js";
+import { download, reviewed } from "./download.js";
 
 const LEAVE = "Your decisions were not downloaded yet, and would be lost. Go on?";
 

@@ -1,7 +1,7 @@
 /** Questions to the server. Whatever it answers but a result becomes one sentence of words. */
 
 import { askToken } from "./token.js";
-import { Trouble } from "./trouble.js";
+import { Trouble } from "./notices.js";
 
 let token = "";
 /** Kept in memory alone: whoever loads the page anew is asked again. */

@@ -1,7 +1,7 @@
 /** The question for the token of a server that wants one. */
 
-import { part } from "./nodes.js";
-import { Trouble } from "./trouble.js";
+import { part } from "./dom.js";
+import { Trouble } from "./notices.js";
 
 let asking = null;
 

@@ -1,12 +1,12 @@
 /** Time travel: the text stays, the versions of a lineage go by. */
 
-import { chainsOf, linesOf } from "./chains.js";
+import { chainsOf, linesOf } from "./lineages.js";
 import { drawCurves } from "./curves.js";
 import { drawText, scored } from "./entities.js";
-import { amount, name, node, part, spelled } from "./nodes.js";
-import { Pages } from "./pages.js";
+import { amount, name, node, part, spelled } from "./dom.js";
+import { Pages } from "./paged_list.js";
 import { postAll } from "./server.js";
-import { drawStep } from "./step.js";
+import { drawStep } from "./version_facts.js";
 
 export class Travel {
   constructor(roster, notices) {

@@ -1,6 +1,6 @@
 /** One version of a lineage in words: what it learned, when, from how much, how well. */
 
-import { amount, name, node, spelled } from "./nodes.js";
+import { amount, name, node, spelled } from "./dom.js";
 
 /** @returns {Node[]} */
 export function drawStep(step, of) {

@@ -1,6 +1,6 @@
 /** Who is on duty, and how each type looks: the same in every view, whatever version found it. */
 
-import { node, spelled } from "./nodes.js";
+import { node, spelled } from "./dom.js";
 import { get } from "./server.js";
 
 export class Roster {

@@ -1,9 +1,9 @@
 /** The desk of a review: the text of one item with everything that is known about it, and what comes around it. */
 
 import { drawText } from "./entities.js";
-import { button, name, node, part, spelled } from "./nodes.js";
+import { button, name, node, part, spelled } from "./dom.js";
 import { overlap } from "./proposals.js";
-import { Queue } from "./queue.js";
+import { Queue } from "./review_queue.js";
 
 const AROUND = 4;
 /** Items shown before and after the one on the desk. */

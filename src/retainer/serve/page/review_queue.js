@@ -1,8 +1,8 @@
 /** The decisions of a review: one item after the other, every step of which can be undone. Nothing here draws. */
 
-import { spelled } from "./nodes.js";
+import { spelled } from "./dom.js";
 import { overlap } from "./proposals.js";
-import { Trouble } from "./trouble.js";
+import { Trouble } from "./notices.js";
 
 export class Queue {
   /** @param {{plain: string, given: object[]}[]} records @param {object[]} items most doubtful first */

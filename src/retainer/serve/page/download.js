@@ -3,7 +3,7 @@
 /**
  * Write the texts in which all is decided, or that had entities already. Left out are texts nobody looked at, and held
  * back are those with something still to decide: a line says that what it does not have is no entity.
- * @param {import("./queue.js").Queue} queue
+ * @param {import("./review_queue.js").Queue} queue
  * @returns {{content: string, texts: number, entities: number, waiting: number}}
  */
 export function reviewed(queue) {

@@ -1,6 +1,6 @@
 /** A long list, some at a time: a browser that draws thousands of texts at once becomes slow. */
 
-import { button, node } from "./nodes.js";
+import { button, node } from "./dom.js";
 
 const STEP = 40;
 

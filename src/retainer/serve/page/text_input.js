@@ -2,8 +2,8 @@
 
 import { Text } from "./codepoints.js";
 import { readFile, required } from "./files.js";
-import { amount, button, name, part } from "./nodes.js";
-import { Trouble } from "./trouble.js";
+import { amount, button, name, part } from "./dom.js";
+import { Trouble } from "./notices.js";
 
 export class Source {
   /** @param {() => void} changed called when there is something new to look at */
