@@ -21,7 +21,7 @@ export class Roster {
 
   /** Ask the server. */
   static async load() {
-    const looks = await get("page/looks.json");
+    const looks = await get("page/type_styles.json");
     return new Roster((await get("v1/versions")).versions, looks);
   }
 
