@@ -1,61 +1,61 @@
 /**
- * The only way in which anything gets onto the page. Whatever a text, a file or a type is called goes in as text, so
- * nothing of it can become markup.
+ * Makes every element of the page. Texts, file names and names of types enter as text nodes, so they can never become
+ * markup.
  */
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** @param {Element} made */
-function dress(made, attributes, children) {
+/** @param {Element} element */
+function filled(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
-    if (value === true) made.setAttribute(name, "");
-    else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, String(value));
+    if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, String(value));
   }
-  made.append(...children.flat().filter((one) => one !== null && one !== undefined && one !== ""));
-  return made;
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
+  return element;
 }
 
 /** Make an element; strings among the children become text. */
 export function node(tag, attributes = {}, ...children) {
-  return dress(document.createElement(tag), attributes, children);
+  return filled(document.createElement(tag), attributes, children);
 }
 
 /** Make an element of a drawing. */
-export function drawn(tag, attributes = {}, ...children) {
-  return dress(document.createElementNS(SVG, tag), attributes, children);
+export function svgNode(tag, attributes = {}, ...children) {
+  return filled(document.createElementNS(SVG, tag), attributes, children);
 }
 
-/** Find an element of the page that must be there. */
-export function part(id) {
-  const found = document.getElementById(id);
-  if (!found) throw new Error(`the page has no #${id}`);
-  return found;
+/** Return an element of the page that must be there. */
+export function byId(id) {
+  const element = document.getElementById(id);
+  if (!element) throw new Error(`the page has no #${id}`);
+  return element;
 }
 
-/** Make a button that does something. */
-export function button(label, act, attributes = {}) {
-  const made = node("button", { type: "button", ...attributes }, label);
-  made.addEventListener("click", act);
-  return made;
+/** Make a button. */
+export function button(label, onClick, attributes = {}) {
+  const element = node("button", { type: "button", ...attributes }, label);
+  element.addEventListener("click", onClick);
+  return element;
 }
 
 /**
- * Make a name fit to stand among our own words. It is kept apart from the direction of what is around it, and
- * characters that are not seen but turn text around are spelled out: "exe.fdp" must not look like "pdf.exe".
+ * Make a name safe to stand among our own words: its direction does not affect what is around it, and invisible
+ * characters that turn text around are spelled out, so that "exe.fdp" cannot look like "pdf.exe".
  */
-export function name(text) {
-  return node("bdi", {}, spelled(text));
+export function nameNode(text) {
+  return node("bdi", {}, visible(text));
 }
 
-/** Spell out what cannot be seen. */
-export function spelled(text) {
+/** Spell out invisible characters. */
+export function visible(text) {
   return text.replace(
     /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
-    (one) => `⟨U+${one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`,
+    (character) => `⟨U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`,
   );
 }
 
-/** Say a number of things. */
-export function amount(count, one, many = `${one}s`) {
+/** Return a count with its noun: "1 text", "2 texts". */
+export function plural(count, one, many = `${one}s`) {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }

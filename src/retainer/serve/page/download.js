@@ -1,18 +1,18 @@
-/** What a review gives: JSON lines with text and spans, which `retainer check` and `retainer learn` read. */
+/** The result of a review: JSON lines with text and spans, which `retainer check` and `retainer learn` read. */
 
 /**
- * Write the texts in which all is decided, or that had entities already. Left out are texts nobody looked at, and held
- * back are those with something still to decide: a line says that what it does not have is no entity.
- * @param {import("./review_queue.js").Queue} queue
- * @returns {{content: string, texts: number, entities: number, waiting: number}}
+ * Write the texts in which everything is decided, or that had entities already. Texts without any decision are left
+ * out, and texts with something still to decide are held back: their line would say that the rest is not an entity.
+ * @param {import("./review_queue.js").ReviewQueue} queue
+ * @returns {{content: string, texts: number, entities: number, heldBack: number}}
  */
-export function reviewed(queue) {
+export function reviewedLines(queue) {
   const decided = new Map();
-  const open = new Set(queue.items.filter((one) => one.state === "open").map((one) => one.text));
-  for (const one of queue.items) {
-    if (one.state === "open") continue;
-    if (!decided.has(one.text)) decided.set(one.text, []);
-    if (one.state === "accepted") decided.get(one.text).push(one);
+  const open = new Set(queue.items.filter((item) => item.state === "open").map((item) => item.text));
+  for (const item of queue.items) {
+    if (item.state === "open") continue;
+    if (!decided.has(item.text)) decided.set(item.text, []);
+    if (item.state === "accepted") decided.get(item.text).push(item);
   }
   let entities = 0;
   const lines = queue.records.flatMap((record, at) => {
@@ -22,16 +22,16 @@ export function reviewed(queue) {
     const spans = all.map(({ start, end, type }) => ({ start, end, label: type }));
     return [`${JSON.stringify({ text: record.plain, spans, answer: "accept" })}\n`];
   });
-  const waiting = [...decided.keys()].filter((at) => open.has(at)).length;
-  return { content: lines.join(""), texts: lines.length, entities, waiting };
+  const heldBack = [...decided.keys()].filter((at) => open.has(at)).length;
+  return { content: lines.join(""), texts: lines.length, entities, heldBack };
 }
 
-/** Hand a file over to the browser. */
-export function download(content, name) {
-  const address = URL.createObjectURL(new Blob([content], { type: "application/jsonl" }));
+/** Let the browser save a file. */
+export function saveFile(content, name) {
+  const url = URL.createObjectURL(new Blob([content], { type: "application/jsonl" }));
   const link = document.createElement("a");
-  link.href = address;
+  link.href = url;
   link.download = name;
   link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 10000);
+  setTimeout(() => URL.revokeObjectURL(url), 10000);
 }

@@ -1,24 +1,27 @@
-/** Which of the versions on duty come from one another, and how the scores of their types went. */
+/** The lineages of the served versions, and the scores of their types over time. */
 
 /**
- * A chain is {name, steps}: all versions of a lineage, oldest first, those included that are not on duty here
- * (`served_as` is null). Its name is that of its newest version.
+ * A lineage is {name, steps}: all its versions, oldest first, including those that are not served here (`served_as` is
+ * null). Its name is that of its newest version.
  */
-export function chainsOf(versions) {
-  const old = new Set(versions.flatMap((one) => one.lineage.slice(1).map((step) => step.hash)));
-  const tips = versions.filter(
-    (one, at) => !old.has(one.hash) && versions.findIndex((other) => other.hash === one.hash) === at,
+export function lineagesOf(versions) {
+  const parents = new Set(versions.flatMap((version) => version.lineage.slice(1).map((step) => step.hash)));
+  const newest = versions.filter(
+    (version, at) => !parents.has(version.hash) && versions.findIndex((other) => other.hash === version.hash) === at,
   );
-  return tips.map((tip) => ({ name: tip.name, steps: tip.lineage.length ? [...tip.lineage].reverse() : [bare(tip)] }));
+  return newest.map((version) => ({
+    name: version.name,
+    steps: version.lineage.length ? [...version.lineage].reverse() : [withoutRecord(version)],
+  }));
 }
 
-/** A checkpoint of somebody else has no record; it is a chain of one. */
-function bare(version) {
+/** A checkpoint that retainer did not make has no record; it is a lineage of one version. */
+function withoutRecord(version) {
   return {
     number: 1,
     hash: version.hash,
     served_as: version.name,
-    what: "no record: a checkpoint of somebody else",
+    what: "no record: a checkpoint that retainer did not make",
     gained: [],
     types: version.types,
     scores: {},
@@ -28,11 +31,11 @@ function bare(version) {
 }
 
 /**
- * Follow the F1 of every type through a chain. A renamed type keeps its line; a type that was merged, split or dropped
- * ends, and what was made of it begins anew. What was not measured is a gap.
+ * Follow the F1 of every type through a lineage. A renamed type keeps its line; the line of a type that was merged,
+ * split or dropped ends, and the types made of it start new ones. A version that was not measured leaves a gap.
  * @returns {{type: string, points: [number, number][]}[]} points are [index of the step, F1 in percent]
  */
-export function linesOf(steps) {
+export function scoreLines(steps) {
   const ended = [];
   let open = new Map();
   steps.forEach((step, at) => {

@@ -1,13 +1,7 @@
-/** Something a person can understand and do something about; its message is shown as it is. */
-export class Trouble extends Error {}
+/** Where a view reports what is going on: progress in a status line, problems in an alert. */
 
-/** Say in words what went wrong, whatever it was. */
-export function words(error) {
-  if (error instanceof Trouble) return error.message;
-  return `Something went wrong on this page: ${error?.message ?? error}. Load it again.`;
-}
+import { errorMessage } from "./errors.js";
 
-/** Where a view says what is going on: good news politely, bad news at once. */
 export class Notices {
   /** @param {HTMLElement} status @param {HTMLElement} alert */
   constructor(status, alert) {
@@ -15,27 +9,27 @@ export class Notices {
     this.alert = alert;
   }
 
-  /** Say how it is. */
-  tell(message) {
+  /** Report progress or a result. */
+  report(message) {
     this.alert.textContent = "";
     this.status.textContent = message;
   }
 
-  /** Say what is wrong. */
-  complain(error) {
+  /** Report a problem. */
+  reportError(error) {
     this.status.textContent = "";
-    this.alert.textContent = words(error);
+    this.alert.textContent = errorMessage(error);
   }
 
-  /** Do something that may take a while or fail; a later call wins over an earlier one that is still under way. */
+  /** Run work that may take a while or fail; a later call wins over an earlier one that is still under way. */
   async during(message, work) {
     const turn = (this.turn = (this.turn ?? 0) + 1);
     const current = () => turn === this.turn;
-    this.tell(message);
+    this.report(message);
     try {
       return await work(current);
     } catch (error) {
-      if (current()) this.complain(error);
+      if (current()) this.reportError(error);
       return undefined;
     }
   }

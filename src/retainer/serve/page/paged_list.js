@@ -1,47 +1,46 @@
-/** A long list, some at a time: a browser that draws thousands of texts at once becomes slow. */
+/** A long list, some items at a time: drawing thousands of texts at once would slow the browser down. */
 
 import { button, node } from "./dom.js";
 
-const STEP = 40;
+const PAGE_SIZE = 40;
 
-export class Pages {
-  /** @param {HTMLElement} place @param {(item: any, at: number) => Node} draw */
-  constructor(place, draw) {
-    this.place = place;
+export class PagedList {
+  /** @param {HTMLElement} container @param {(item: any, index: number) => Node} draw */
+  constructor(container, draw) {
+    this.container = container;
     this.draw = draw;
     this.items = [];
     this.shown = 0;
   }
 
-  /** Show a list from its beginning; `keep` shows as many as were shown before. */
+  /** Show a list from its beginning; `keep` shows as many items as before. */
   show(items, keep = false) {
-    const wanted = keep ? Math.max(this.shown, STEP) : STEP;
+    const wanted = keep ? Math.max(this.shown, PAGE_SIZE) : PAGE_SIZE;
     this.items = items;
     this.shown = 0;
-    this.place.replaceChildren();
-    this.more(wanted);
+    this.container.replaceChildren();
+    this.showMore(wanted);
   }
 
-  /** Show so many more. */
-  more(count = STEP) {
-    this.place.querySelector(".more")?.remove();
+  showMore(count = PAGE_SIZE) {
+    this.container.querySelector(".more")?.remove();
     const next = this.items.slice(this.shown, this.shown + count);
-    const made = next.map((item, at) => this.draw(item, this.shown + at));
+    const nodes = next.map((item, at) => this.draw(item, this.shown + at));
     this.shown += next.length;
-    this.place.append(...made);
+    this.container.append(...nodes);
     const left = this.items.length - this.shown;
     if (left > 0)
-      this.place.append(
+      this.container.append(
         node(
           "p",
           { class: "more" },
-          button(`Show ${Math.min(left, STEP)} more of ${left}`, () => this.more()),
+          button(`Show ${Math.min(left, PAGE_SIZE)} more of ${left}`, () => this.showMore()),
         ),
       );
   }
 
-  /** Make sure the item with this index is on the page. */
-  reach(at) {
-    if (at >= this.shown) this.more(at + 1 - this.shown);
+  /** Make sure that the item with this index is on the page. */
+  reach(index) {
+    if (index >= this.shown) this.showMore(index + 1 - this.shown);
   }
 }

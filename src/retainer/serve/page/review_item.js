@@ -1,68 +1,65 @@
-/** The desk of a review: the text of one item with everything that is known about it, and what comes around it. */
+/** The current item of a review: its text with all known entities, and the items around it. */
 
+import { button, byId, nameNode, node, visible } from "./dom.js";
 import { drawText } from "./entities.js";
-import { button, name, node, part, spelled } from "./dom.js";
 import { overlap } from "./proposals.js";
-import { Queue } from "./review_queue.js";
+import { ReviewQueue } from "./review_queue.js";
 
 const AROUND = 4;
-/** Items shown before and after the one on the desk. */
+/** Items listed before and after the current one. */
 
-const SAID = { open: "?", accepted: "✓ accepted", corrected: "✓ corrected", rejected: "✗ rejected" };
+const STATES = { open: "?", accepted: "✓ accepted", corrected: "✓ corrected", rejected: "✗ rejected" };
+const NOTES = { ...STATES, accepted: "✓" };
 
-/** Draw everything. */
-export function drawDesk(queue, roster, go) {
+/** Draw everything; `goTo` makes the item with an index the current one. */
+export function drawItem(queue, versions, goTo) {
   const { item } = queue;
-  part("review-text").replaceChildren(drawText(queue.texts[item.text], marks(queue), roster, true));
-  part("review-facts").replaceChildren(...facts(queue));
-  part("review-list").replaceChildren(...around(queue, roster, go));
-  part("review-other").hidden = !item.other;
-  for (const one of part("review-types").querySelectorAll("button"))
+  const box = byId("review-text");
+  box.replaceChildren(drawText(queue.texts[item.text], marks(queue), versions, false));
+  byId("review-facts").replaceChildren(...facts(queue));
+  byId("review-list").replaceChildren(...neighbours(queue, versions, goTo));
+  byId("review-other").hidden = !item.other;
+  for (const one of byId("review-types").querySelectorAll("button"))
     one.setAttribute("aria-pressed", String(one.dataset.type === item.type));
-  const current = part("review-text").querySelector(".current");
-  const box = part("review-text");
+  const current = box.querySelector(".current");
   box.scrollTop += current.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 3;
 }
 
-/** The entity on the desk, and of the others what does not lie under it. */
+/** The current entity, and those of the others that do not overlap it. */
 function marks(queue) {
   const { item } = queue;
-  const here = queue.items.filter((one) => one.text === item.text && one !== item && one.state !== "rejected");
+  const others = queue.items.filter((one) => one.text === item.text && one !== item && one.state !== "rejected");
   const wanted = [
-    { ...item, kind: "current", note: note(item) },
+    { ...item, kind: "current", note: NOTES[ReviewQueue.state(item)] },
     ...queue.records[item.text].given.map((one) => ({ ...one, kind: "given", note: "in the file" })),
-    ...here.filter((one) => one.state === "accepted").map((one) => ({ ...one, kind: "accepted", note: "✓" })),
-    ...here.filter((one) => one.state === "open").map((one) => ({ ...one, kind: "open", note: "?" })),
+    ...others.filter((one) => one.state === "accepted").map((one) => ({ ...one, kind: "accepted", note: "✓" })),
+    ...others.filter((one) => one.state === "open").map((one) => ({ ...one, kind: "open", note: "?" })),
   ];
-  const placed = [];
-  for (const one of wanted) if (!placed.some((other) => overlap(one, other))) placed.push(one);
-  return placed;
-}
-
-function note(item) {
-  return { open: "?", accepted: "✓", corrected: "✓ corrected", rejected: "✗ rejected" }[Queue.state(item)];
+  const drawn = [];
+  for (const one of wanted) if (!drawn.some((other) => overlap(one, other))) drawn.push(one);
+  return drawn;
 }
 
 function facts(queue) {
   const { item } = queue;
-  const place = `${queue.at + 1} of ${queue.items.length}, text ${item.text + 1}: `;
-  const known = [place, name(item.type), `, score ${item.score.toFixed(2)}. `];
+  const position = `${queue.at + 1} of ${queue.items.length}, text ${item.text + 1}: `;
+  const known = [position, nameNode(item.type), `, score ${item.score.toFixed(2)}. `];
   return item.reason ? [...known, node("span", { class: "reason" }, item.reason)] : known;
 }
 
-function around(queue, roster, go) {
+function neighbours(queue, versions, goTo) {
   const from = Math.max(0, Math.min(queue.at - AROUND, queue.items.length - 2 * AROUND - 1));
-  return queue.items.slice(from, from + 2 * AROUND + 1).map((one, index) => {
+  return queue.items.slice(from, from + 2 * AROUND + 1).map((item, index) => {
     const at = from + index;
-    const words = spelled(queue.texts[one.text].slice(one.start, Math.min(one.end, one.start + 60)));
-    const chip = node("span", { class: `chip c${roster.look(one.type).hue}` }, name(one.type));
+    const words = visible(queue.texts[item.text].slice(item.start, Math.min(item.end, item.start + 60)));
+    const chip = node("span", { class: `chip c${versions.style(item.type).hue}` }, nameNode(item.type));
     const label = [
       node("bdi", { class: "what" }, words),
       chip,
-      node("span", { class: "muted" }, `${one.score.toFixed(2)} ${SAID[Queue.state(one)]}`),
+      node("span", { class: "muted" }, `${item.score.toFixed(2)} ${STATES[ReviewQueue.state(item)]}`),
     ];
-    const made = button("", () => go(at), { "aria-current": at === queue.at ? "true" : null });
-    made.append(...label);
-    return node("li", {}, made);
+    const choose = button("", () => goTo(at), { "aria-current": at === queue.at ? "true" : null });
+    choose.append(...label);
+    return node("li", {}, choose);
   });
 }

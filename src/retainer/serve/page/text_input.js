@@ -1,42 +1,42 @@
-/** What is looked at in Find, Compare and Time travel: one text that was typed, or the texts of a file. */
+/** The texts of Find, Compare and Time travel: one typed text, or the texts of a file. */
 
 import { Text } from "./codepoints.js";
-import { readFile, required } from "./files.js";
-import { amount, button, name, part } from "./dom.js";
-import { Trouble } from "./notices.js";
+import { button, byId, nameNode, plural } from "./dom.js";
+import { UserError } from "./errors.js";
+import { readFile, requireText } from "./files.js";
 
-export class Source {
-  /** @param {() => void} changed called when there is something new to look at */
-  constructor(notices, changed) {
+export class TextInput {
+  /** @param {() => void} onChange called when there are new texts */
+  constructor(notices, onChange) {
     this.notices = notices;
-    this.changed = changed;
+    this.onChange = onChange;
     this.file = null;
-    this.field = part("text");
-    part("source-form").addEventListener("submit", (event) => {
+    this.field = byId("text");
+    byId("source-form").addEventListener("submit", (event) => {
       event.preventDefault();
-      changed();
+      onChange();
     });
     this.field.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
         event.preventDefault();
-        changed();
+        onChange();
       }
     });
-    part("file").addEventListener("change", (event) => {
+    byId("file").addEventListener("change", (event) => {
       const [file] = event.target.files;
       event.target.value = "";
-      if (file) this.take(file);
+      if (file) this.open(file);
     });
   }
 
-  /** Read a file and look at it. */
-  async take(file) {
+  /** Read a file and show its texts. */
+  async open(file) {
     await this.notices.during("Reading the file …", async (current) => {
       const records = await readFile(file);
       if (!current()) return;
-      this.file = { name: file.name, texts: records.map((one) => new Text(one.plain)) };
+      this.file = { name: file.name, texts: records.map((record) => new Text(record.plain)) };
       this.draw();
-      this.changed();
+      this.onChange();
     });
   }
 
@@ -44,21 +44,21 @@ export class Source {
   texts() {
     if (this.file) return this.file.texts;
     const plain = this.field.value;
-    if (!plain.trim()) throw new Trouble("There is no text yet: type or paste one, or choose a file.");
-    return [new Text(required(plain, "The text"))];
+    if (!plain.trim()) throw new UserError("There is no text yet: type or paste one, or choose a file.");
+    return [new Text(requireText(plain, "The text"))];
   }
 
   draw() {
-    const shown = part("file-shown");
-    part("typed").hidden = this.file !== null;
+    const shown = byId("file-shown");
+    byId("typed").hidden = this.file !== null;
     shown.hidden = this.file === null;
     if (!this.file) return shown.replaceChildren();
-    const leave = button("Remove the file", () => {
+    const remove = button("Remove the file", () => {
       this.file = null;
       this.draw();
       this.field.focus();
     });
-    shown.replaceChildren(name(this.file.name), `: ${amount(this.file.texts.length, "text")} `, leave);
-    leave.focus();
+    shown.replaceChildren(nameNode(this.file.name), `: ${plural(this.file.texts.length, "text")} `, remove);
+    remove.focus();
   }
 }

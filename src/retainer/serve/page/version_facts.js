@@ -1,15 +1,15 @@
-/** One version of a lineage in words: what it learned, when, from how much, how well. */
+/** One version of a lineage in words: what it learned, when, from how much data, and its scores. */
 
-import { amount, name, node, spelled } from "./dom.js";
+import { nameNode, node, plural, visible } from "./dom.js";
 
 /** @returns {Node[]} */
-export function drawStep(step, of) {
+export function drawVersionFacts(step, count) {
   const facts = [
-    ["what", spelled(step.what)],
-    ["when", step.created ? when(step.created) : ""],
-    ["from", learnedFrom(step.data)],
-    ["by", step.method && !step.change?.verb ? `${step.method}, seed ${step.seed}` : ""],
-    ["F1 on its dev set", scores(step.scores)],
+    ["what", visible(step.what)],
+    ["when", step.created ? dateNode(step.created) : ""],
+    ["data", dataText(step.data)],
+    ["method", step.method && !step.change?.verb ? `${step.method}, seed ${step.seed}` : ""],
+    ["F1 on its dev set", scoreNodes(step.scores)],
     ["hash", step.hash.slice(0, 12)],
   ];
   const rows = facts
@@ -19,16 +19,16 @@ export function drawStep(step, of) {
     node(
       "h3",
       {},
-      name(step.served_as ?? step.hash.slice(0, 12)),
-      node("span", { class: "muted" }, ` version ${step.number} of ${of}`),
+      nameNode(step.served_as ?? step.hash.slice(0, 12)),
+      node("span", { class: "muted" }, ` version ${step.number} of ${count}`),
     ),
     node("dl", { class: "facts" }, rows),
   ];
 }
 
-function when(created) {
+function dateNode(created) {
   const date = new Date(created);
-  if (Number.isNaN(date.getTime())) return spelled(created);
+  if (Number.isNaN(date.getTime())) return visible(created);
   return node(
     "time",
     { datetime: date.toISOString() },
@@ -36,17 +36,17 @@ function when(created) {
   );
 }
 
-function learnedFrom(data) {
+function dataText(data) {
   if (!data?.sentences) return "";
-  const entities = Object.entries(data.entities ?? {}).map(([type, count]) => `${count} ${spelled(type)}`);
-  return `${amount(data.sentences, "sentence")}${entities.length ? ` (${entities.join(", ")})` : ""}`;
+  const entities = Object.entries(data.entities ?? {}).map(([type, count]) => `${count} ${visible(type)}`);
+  return `${plural(data.sentences, "sentence")}${entities.length ? ` (${entities.join(", ")})` : ""}`;
 }
 
-function scores(scores) {
+function scoreNodes(scores) {
   const before = new Map(Object.entries(scores?.before ?? {}));
   return Object.entries(scores?.per_type ?? {}).flatMap(([type, score], at) => [
     at ? ", " : "",
-    name(type),
+    nameNode(type),
     ` ${score.f1.toFixed(1)}`,
     before.has(type) ? ` (before ${before.get(type).f1.toFixed(1)})` : "",
   ]);

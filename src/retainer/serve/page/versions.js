@@ -1,44 +1,36 @@
-/** Who is on duty, and how each type looks: the same in every view, whatever version found it. */
+/** The served versions, and how each type is drawn: the same in every view, whichever version found it. */
 
-import { node, spelled } from "./dom.js";
+import { node, visible } from "./dom.js";
 import { get } from "./server.js";
 
-export class Roster {
-  constructor(versions, looks) {
-    this.versions = versions;
-    this.looks = looks;
-    this.types = [
-      ...new Set(
-        versions.flatMap((one) =>
-          [...one.lineage]
-            .reverse()
-            .flatMap((step) => step.types)
-            .concat(one.types),
-        ),
-      ),
-    ];
+export class Versions {
+  constructor(all, styles) {
+    this.all = all;
+    this.styles = styles;
+    const ofVersion = (version) => [...version.lineage].reverse().flatMap((step) => step.types);
+    this.types = [...new Set(all.flatMap((version) => [...ofVersion(version), ...version.types]))];
   }
 
-  /** Ask the server. */
+  /** Ask the server for its versions. */
   static async load() {
-    const looks = await get("page/type_styles.json");
-    return new Roster((await get("v1/versions")).versions, looks);
+    const styles = await get("page/type_styles.json");
+    return new Versions((await get("v1/versions")).versions, styles);
   }
 
   /** Return a version by name. */
   find(name) {
-    return this.versions.find((one) => one.name === name) ?? this.versions[0];
+    return this.all.find((version) => version.name === name) ?? this.all[0];
   }
 
-  /** Say how a type looks; one that no version knows comes after those that are known. */
-  look(type) {
+  /** Return the style of a type; types that no version knows come after the known ones. */
+  style(type) {
     if (!this.types.includes(type)) this.types.push(type);
-    return this.looks[this.types.indexOf(type) % this.looks.length];
+    return this.styles[this.types.indexOf(type) % this.styles.length];
   }
 
-  /** Offer the versions in a list to choose from. */
-  offer(select, chosen, none = null) {
-    const options = this.versions.map((one) => node("option", { value: one.name }, spelled(one.name)));
+  /** Fill a select with the versions; `none` labels the choice of no version. */
+  fill(select, chosen, none = null) {
+    const options = this.all.map((version) => node("option", { value: version.name }, visible(version.name)));
     select.replaceChildren(...(none ? [node("option", { value: "" }, none)] : []), ...options);
     select.value = chosen ?? "";
   }
