@@ -54,7 +54,7 @@ def test_labels_of_any_scheme_become_types(checkpoint, labels, types):
     inputs = AutoTokenizer.from_pretrained(folder)("play boston by boston", return_tensors="pt")
     with torch.no_grad():
         theirs = network(**inputs).logits[0]
-    from retainer.model.tokenization import Batch
+    from retainer.model.batches import Batch
 
     ids = inputs["input_ids"]
     with torch.no_grad():

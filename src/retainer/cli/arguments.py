@@ -22,6 +22,7 @@ from docstring_parser import parse as parse_docstring
 from jsonargparse import ActionConfigFile, ArgumentParser  # type: ignore[attr-defined]
 
 from retainer.errors import InputError, nearest
+from retainer.methods import learnable
 from retainer.training.reproduce import expanded
 
 Command = Callable[..., Any]
@@ -55,7 +56,7 @@ def call(command: Command, given: dict[str, Any]) -> Any:
 def build(verb: str, command: Command) -> ArgumentParser:
     """Return the parser of one verb."""
     docs = parse_docstring(command.__doc__ or "")
-    about = {param.arg_name: param.description or "" for param in docs.params}
+    about = {param.arg_name: _filled(param.description or "") for param in docs.params}
     parser = ArgumentParser(
         prog=f"retainer {verb}",
         description=docs.short_description,
@@ -72,6 +73,11 @@ def build(verb: str, command: Command) -> ArgumentParser:
     records = "config" in inspect.signature(command).parameters
     parser.add_argument("--config", action=_Options, help=about.get("config") or usual, records=records)
     return parser
+
+
+def _filled(about: str) -> str:
+    """Put the names of a table where the help refers to it, so that the help cannot go stale."""
+    return about.replace("{methods}", ", ".join(learnable()))
 
 
 _NO_OPTIONS = "no YAML file of options"

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_type_hints
 
 from retainer.errors import InputError, nearest, unknown
 
-ENOUGH = 100
+ENOUGH_TO_SELECT = 100
 """Entities of what is taught that a part set aside must have for an epoch to be chosen on it. With fewer, the best of
 ten epochs is best by chance, and often an early one; the last did better on two corpora (results/README.md)."""
 
@@ -58,8 +58,8 @@ class Recipe:
     patience: int = 3
     """Stop after this many epochs without a better dev score; 0 is never."""
     holdout: float = 0.1
-    """Share of the data set aside when no dev set is given: to look at in the end, and, if it has ENOUGH entities of
-    what is taught, to select on; otherwise the last epoch is kept."""
+    """Share of the data set aside when no dev set is given: to look at in the end, and, if it has at least 100 entities
+    of what is taught, to select on; otherwise the last epoch is kept."""
     repeat: int = 1
     """Show the sentences of a type that is rarer than another up to this many times an epoch; 1 is as they come."""
     window: int = 0
