@@ -275,7 +275,7 @@ class TestRunning:
         shutil.copytree(out, copy)
         file = cells[1].file(copy)
         file.write_text(json.dumps({**json.loads(file.read_text()), "key": "other"}))
-        with pytest.raises(InputError, match="other slices, weights or numbers"):
+        with pytest.raises(InputError, match="other slices, weights or hyper-parameters"):
             run_bench(Bench(data, copy, TYPES, "cpu"), cells[1:], 1, lambda _: None)
         again = run_bench(Bench(data, copy, TYPES, "cpu", rerun=True), cells[1:], 1, lambda _: None)
         assert again[0]["average"] == found[1]["average"]
@@ -573,7 +573,7 @@ class TestTheVerb:
             "mean 'temperature'": ["bench", "conll2003", "--data", str(data), "--out", "o", "--set.Temperature", "1"],
             "whole numbers": ["bench", "conll2003", "--data", str(data), "--out", "o", "--seeds", "1,x"],
             "at least 1": ["bench", "conll2003", "--data", str(data), "--out", "o", "--jobs", "0"],
-            "no folder": ["bench", "conll2003", "--data", "nowhere", "--out", "o"],
+            "nowhere is not a folder": ["bench", "conll2003", "--data", "nowhere", "--out", "o"],
             "no entity of type 'location'": ["bench", "conll2003", "--data", str(data), "--out", str(tmp_path / "o")],
             "has a field 'temprature'": [
                 "bench",
@@ -585,7 +585,7 @@ class TestTheVerb:
                 "--set.temprature",
                 "1",
             ],
-            "'FG1' is no setting (did you mean 'FG-1-PG-1'?)": [
+            "'FG1' is not a setting (did you mean 'FG-1-PG-1'?)": [
                 "bench",
                 "conll2003",
                 "--data",

@@ -263,6 +263,6 @@ class TestStarting:
     def test_a_stranger_may_not_ask_unnoticed_and_ctrl_c_ends_it_quietly(self, pair):
         """Whoever binds to all addresses without a token is told what that means."""
         with started(pair["v1"], "--host", "0.0.0.0") as server:
-            assert "whoever reaches 0.0.0.0 may ask" in server.lines[0]
+            assert "every client that reaches 0.0.0.0 may send requests" in server.lines[0]
             server.process.send_signal(signal.SIGINT)
             assert server.ended() == 0 and "Traceback" not in "".join(server.lines)

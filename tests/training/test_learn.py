@@ -452,7 +452,7 @@ class TestBatches:
         record = Record()
         version = learn(city, first, recipe=replace(quick, batch=64, epochs=1), device="cpu", watch=record)
         assert version.lineage.recipe["batch"] == 64 and version.lineage.scores["batch"] < 64
-        assert any(f"batches of {version.lineage.scores['batch']}" in text for text in record.notes)
+        assert any(f"from 64 to {version.lineage.scores['batch']}: " in text for text in record.notes)
 
     def test_the_loop_takes_them(self, first, city, quick):
         record = Record()

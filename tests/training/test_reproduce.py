@@ -184,7 +184,7 @@ class TestNotTheSame:
         data = {name: value for name, value in record.data.items() if name != "dev_chooses"}
         older = replace(record, data=data, scores={**record.scores, "dev": 91.0})
         Reproduction(older).check(job.facts, job.version.lineage.own_hash, notes.append)
-        assert len(notes) == 1 and "chose its epoch otherwise; here the last epoch is kept" in notes[0]
+        assert len(notes) == 1 and "chose its epoch differently; here the last epoch is kept" in notes[0]
 
     def test_other_software_is_told(self, here, run):
         told = record(here / "v1")

@@ -120,7 +120,7 @@ def finished(file: Path, key: str) -> dict[str, Any] | None:
     found = read_cell(file)
     if found.get("key") != key:
         raise InputError(
-            f"{file} was measured on other slices, weights or numbers than these; choose another --out, or "
+            f"{file} was measured on other slices, weights or hyper-parameters than these; choose another --out, or "
             f"--rerun, or remove that file"
         )
     return found

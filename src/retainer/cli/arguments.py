@@ -74,7 +74,7 @@ def build(verb: str, command: Command) -> ArgumentParser:
     return parser
 
 
-_NO_OPTIONS = "no YAML file of options"
+_NO_OPTIONS = "not a YAML file of options"
 
 
 class _Options(ActionConfigFile):
@@ -100,7 +100,7 @@ class _Options(ActionConfigFile):
         except OSError as error:
             raise InputError(f"{path}: {error.strerror}") from None
         except yaml.MarkedYAMLError as error:
-            line = f" (line {error.problem_mark.line + 1} is no YAML)" if error.problem_mark else ""
+            line = f" (line {error.problem_mark.line + 1} is not valid YAML)" if error.problem_mark else ""
             raise InputError(f"{path} is {self.wrong}{line}") from None
         except (UnicodeDecodeError, yaml.YAMLError):
             return None

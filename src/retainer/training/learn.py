@@ -62,7 +62,7 @@ def learn(
     folder = None if out is None else require_free(out)
     job = job_of(data, start, types, method, dev, recipe or Recipe(), seed, device, exemplars)
     if keep_parent and folder is None:
-        raise InputError("keep_parent needs a folder to put the version before into (out)")
+        raise InputError("keep_parent needs a folder (out) to store the previous version in")
     parent = require_keepable(job.version.place, job.version.types) if keep_parent else None
     watch = watch or Progress()
     if replay is not None:

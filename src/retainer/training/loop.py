@@ -38,7 +38,8 @@ class TrainingLoop:
         self.dev = lesson.dev and lesson.dev.renumbered(self.vocabulary.renumber)
         if self.recipe.batch < recipe.batch:
             size = len(lesson.slice.lengths)
-            watch.note(f"batches of {self.recipe.batch}: with {recipe.batch}, {size} texts make too few steps")
+            small = f"batch size reduced from {recipe.batch} to {self.recipe.batch}"
+            watch.note(f"{small}: {size} texts give too few steps per epoch")
         self.best: Tensors = {}
         self.facts: dict[str, Any] = {"epoch": 0, "best": None, "best_epoch": 0, "history": []}
 

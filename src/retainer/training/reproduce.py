@@ -55,7 +55,7 @@ def record_of(path: str | Path) -> Lineage:
     try:
         record = Lineage.of(json.loads(Path(path).read_text(encoding="utf-8")))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise InputError(f"{path} is damaged ({error}), so nobody knows what was done") from None
+        raise InputError(f"{path} is damaged ({error}) and cannot be reproduced") from None
     if record.change:
         raise InputError(
             f"{path} is of a version that was not learned ({told(record.change)}); there is no run to repeat"
@@ -124,11 +124,12 @@ class Reproduction:
         if other := self._other(facts, parent_hash):
             said = f"this is not what {name} was learned from: {'; '.join(other)}"
             if not self.anyway:
-                raise InputError(f"{said}; to learn with the same settings all the same, say --anyway")
+                raise InputError(f"{said}; to learn with the same settings all the same, add --anyway")
             tell(said)
         if self._chosen() != facts["data"]["dev_chooses"]:
             ways = ("the last epoch is kept", "the epoch is chosen on the dev set")
-            tell(f"{name} chose its epoch otherwise; here {ways[facts['data']['dev_chooses']]}, so the result differs")
+            here = ways[facts["data"]["dev_chooses"]]
+            tell(f"{name} chose its epoch differently; here {here}, so the result differs")
         if changed := self._changed(facts):
             tell(f"not the settings of {name}: {', '.join(changed)}")
         now = versions()

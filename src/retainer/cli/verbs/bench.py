@@ -98,7 +98,7 @@ def _chosen(preset: str, data: str, short: bool, new: str) -> Preset:
     else:
         known = find_preset(preset)
         if not Path(data).is_dir():
-            raise InputError(f"{data} is no folder; --data takes a folder with train, dev and test files")
+            raise InputError(f"{data} is not a folder; --data takes a folder with train, dev and test files")
     return quick_look(known, new) if short else known
 
 

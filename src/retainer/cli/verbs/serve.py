@@ -26,18 +26,18 @@ def serve(
     timeout: float = 30.0,
     device: str = "auto",
 ) -> None:
-    """Answer questions over HTTP: predict, compare, versions; /docs lists them.
+    """Answer requests over HTTP: predict, compare, versions; /docs lists them.
 
     A version whose folder was replaced is loaded beside the old one and takes over without a request being lost: on
     SIGHUP, on POST /v1/reload where there is a token, and by itself with --watch. SIGTERM ends after the last answer.
 
-    :param models: versions to put on duty, by folder, hub name or NAME=FOLDER; the first answers where none is named
+    :param models: versions to serve, by folder, hub name or NAME=FOLDER; the first answers requests that name none
     :param host: the address to listen on; the default is reached from this machine alone
     :param port: the port to listen on; 0 takes a free one
-    :param token_file: a file with a token that every question must show (Authorization: Bearer TOKEN)
-    :param cors: origins of pages that may ask, such as https://example.org
+    :param token_file: a file with a token that every request must show (Authorization: Bearer TOKEN)
+    :param cors: origins of pages that may send requests, such as https://example.org
     :param allow_host: more host names to answer to, for a proxy that passes them on
-    :param watch: look for new versions every so many seconds (default: only when told)
+    :param watch: look for new versions every so many seconds (default: only on request)
     :param max_body: the most bytes of a request
     :param max_texts: the most texts of a request
     :param max_characters: the most characters of a text
@@ -62,7 +62,7 @@ def serve(
     places = named(models)
     taken = bound(host, port)
     if not token and not is_local(host):
-        tell(f"retainer: whoever reaches {host} may ask; --token-file restricts that")
+        tell(f"retainer: every client that reaches {host} may send requests; --token-file restricts that")
     roster = Registry(places, Metrics(), tell, device=device)
     run(roster, settings, taken, tell, watch=watch)
 

@@ -110,7 +110,7 @@ def drop(model: str, /, *types: str, out: str, keep_parent: bool = False, json: 
 def split(
     model: str, type: str, /, *, into: tuple[str, ...], out: str, keep_parent: bool = False, json: bool = False
 ) -> None:
-    """Part a type into finer ones. The first is found where the type was, until `learn` teaches the difference.
+    """Split a type into finer ones. The first is found where the type was, until `learn` teaches the difference.
 
     :param model: a version's folder, any token-classification checkpoint, or a hub name
     :param type: the type to split
@@ -136,7 +136,7 @@ def _pair(text: str, types: tuple[str, ...]) -> tuple[str, str]:
     """Read OLD=NEW; a name may hold the sign too, so the cut that gives a known type is the right one."""
     cuts = [(text[:at], text[at + 1 :]) for at, sign in enumerate(text) if sign == "="]
     if not cuts:
-        raise InputError(f"{text!r} is no pair of names; write OLD=NEW")
+        raise InputError(f"{text!r} is not a pair of names; write OLD=NEW")
     return next((cut for cut in cuts if cut[0] in types), cuts[0])
 
 
