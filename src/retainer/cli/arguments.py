@@ -120,7 +120,7 @@ def _are_options(found: Any, known: Sequence[str]) -> bool:
 
 def _add(parser: ArgumentParser, parameter: inspect.Parameter, hint: Any, about: str) -> None:
     needed = parameter.default is parameter.empty
-    if not needed and str(parameter.default) not in ("None", "False", "()", "{}"):
+    if not needed and "(default:" not in about and str(parameter.default) not in ("None", "False", "()", "{}"):
         usual = parameter.default
         about += f" (default: {','.join(usual) if isinstance(usual, tuple) else usual})"
     default: dict[str, Any] = {} if needed else {"default": parameter.default}

@@ -26,7 +26,7 @@ def check(
 
     :param data: annotated file or folder in any format of docs/formats.md; detected from the content
     :param model: the model that is to learn it; separates old types from new, finds clashes and words it cannot read
-    :param show: places to name of every finding; a large number names all
+    :param show: places to list per finding; a large number lists all
     :param json: print one JSON document
     :param device: auto, cpu or cuda
     """

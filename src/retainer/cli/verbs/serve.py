@@ -38,11 +38,11 @@ def serve(
     :param cors: origins of pages that may send requests, such as https://example.org
     :param allow_host: more host names to answer to, for a proxy that passes them on
     :param watch: look for new versions every so many seconds (default: only on request)
-    :param max_body: the most bytes of a request
-    :param max_texts: the most texts of a request
-    :param max_characters: the most characters of a text
-    :param max_requests: the most requests at once
-    :param timeout: the most seconds a request may take
+    :param max_body: maximum bytes of a request
+    :param max_texts: maximum texts of a request
+    :param max_characters: maximum characters of a text
+    :param max_requests: maximum requests at once
+    :param timeout: maximum seconds a request may take
     :param device: auto, cpu or cuda
     """
     _require_extra()
