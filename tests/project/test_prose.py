@@ -1,7 +1,7 @@
 """Plain English where a user reads it: the README, docs/cli.md, the help of the verbs, and every message.
 
-A message is any string literal of the package that is not a docstring, so no call of `say`, `InputError` or a logger can
-be forgotten; a string without a space is a key, not a message.
+A message is any string literal of the package that is not a docstring, so no call of `say` or `InputError` can be
+forgotten; a string without a space is a key, not a message.
 """
 
 import ast
