@@ -25,7 +25,8 @@ from retainer.data.corpus import Corpus
 from retainer.data.generated import generate
 from retainer.data.splits import read_parts
 from retainer.data.tasks import hide, plan
-from retainer.metrics.f1 import Scores, Spans, predicted_spans, score
+from retainer.metrics.f1 import Scores, Spans, score
+from retainer.model.decode import predicted_spans
 from retainer.model.predict import tag
 from retainer.model.tagger import Tagger
 from retainer.training.learn import learn

@@ -19,7 +19,8 @@ from retainer.data.tasks import plan
 from retainer.errors import InputError
 from retainer.methods import IGNORE, METHODS, Clock, Tokens
 from retainer.methods.rdp_released import flat_target, scrambled
-from retainer.metrics.f1 import Spans, flat_spans, gold_spans, predicted_spans, score
+from retainer.metrics.f1 import Spans, gold_spans, score
+from retainer.model.decode import flat_spans, predicted_spans
 from retainer.model.heads import Head, Rows, released_head
 from retainer.model.quirks import NONE, RELEASED, Quirks
 from retainer.model.tagger_output import TaggerOutput

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from retainer.data.tasks import Plan
 from retainer.methods import Method
-from retainer.metrics.f1 import Scores, gold_spans, predicted_spans, score
+from retainer.metrics.f1 import Scores, gold_spans, score
+from retainer.model.decode import predicted_spans
 from retainer.model.quirks import NONE
 from retainer.training.prepare import prepare
 from retainer.training.recipe import Recipe

@@ -15,7 +15,8 @@ from retainer.data.tasks import Plan, Task
 from retainer.errors import InputError
 from retainer.methods import Method
 from retainer.methods import method as find_method
-from retainer.metrics.f1 import Scores, backward_transfer, forgetting, gold_spans, spans_by_sentence
+from retainer.metrics.f1 import Scores, gold_spans, spans_by_sentence
+from retainer.metrics.forgetting import backward_transfer, forgetting
 from retainer.model.predict import find, score_tags
 from retainer.runtime import repeatable, versions
 from retainer.training.learn import learn

@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from retainer.metrics.f1 import predicted_spans, spans_by_sentence
+from retainer.metrics.f1 import spans_by_sentence
+from retainer.model.decode import predicted_spans
 from retainer.runtime import repeatable
 from retainer.training.loop import TrainingLoop
 from retainer.training.prepare import PreparedTask, prepare
