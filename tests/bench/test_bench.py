@@ -293,7 +293,7 @@ class TestRunning:
         shutil.copytree(out, copy)
         file = cells[1].file(copy)
         file.write_text(json.dumps({**json.loads(file.read_text()), "key": "other"}))
-        with pytest.raises(InputError, match="other slices, weights or values"):
+        with pytest.raises(InputError, match="other slices, weights or hyper-parameters"):
             documents(Bench(data, copy, TYPES, "cpu"), cells[1:])
         again = documents(Bench(data, copy, TYPES, "cpu", rerun=True), cells[1:])
         assert again[0]["average"] == found[1]["average"]
@@ -589,7 +589,7 @@ class TestTheVerb:
             "mean 'temperature'": ["bench", "conll2003", "--data", str(data), "--out", "o", "--set.Temperature", "1"],
             "whole numbers": ["bench", "conll2003", "--data", str(data), "--out", "o", "--seeds", "1,x"],
             "at least 1": ["bench", "conll2003", "--data", str(data), "--out", "o", "--jobs", "0"],
-            "no folder": ["bench", "conll2003", "--data", "nowhere", "--out", "o"],
+            "nowhere is not a folder": ["bench", "conll2003", "--data", "nowhere", "--out", "o"],
             "no entity of type 'location'": ["bench", "conll2003", "--data", str(data), "--out", str(tmp_path / "o")],
             "has a field 'temprature'": [
                 "bench",
@@ -601,7 +601,7 @@ class TestTheVerb:
                 "--set.temprature",
                 "1",
             ],
-            "'FG1' is no setting (did you mean 'FG-1-PG-1'?)": [
+            "'FG1' is not a setting (did you mean 'FG-1-PG-1'?)": [
                 "bench",
                 "conll2003",
                 "--data",

@@ -121,7 +121,7 @@ def finished_result(file: Path, key: str) -> CellResult | None:
     result = read_result(file)
     if result.key != key:
         raise InputError(
-            f"{file} was measured on other slices, weights or values than these; choose another --out, or "
+            f"{file} was measured on other slices, weights or hyper-parameters than these; choose another --out, or "
             f"--rerun, or remove that file"
         )
     return result

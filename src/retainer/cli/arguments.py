@@ -80,7 +80,7 @@ def _filled(about: str) -> str:
     return about.replace("{methods}", ", ".join(learnable()))
 
 
-_NO_OPTIONS = "no YAML file of options"
+_NO_OPTIONS = "not a YAML file of options"
 
 
 class _Options(ActionConfigFile):
@@ -106,7 +106,7 @@ class _Options(ActionConfigFile):
         except OSError as error:
             raise InputError(f"{path}: {error.strerror}") from None
         except yaml.MarkedYAMLError as error:
-            line = f" (line {error.problem_mark.line + 1} is no YAML)" if error.problem_mark else ""
+            line = f" (line {error.problem_mark.line + 1} is not valid YAML)" if error.problem_mark else ""
             raise InputError(f"{path} is {self.wrong}{line}") from None
         except (UnicodeDecodeError, yaml.YAMLError):
             return None
@@ -126,7 +126,7 @@ def _are_options(found: Any, known: Sequence[str]) -> bool:
 
 def _add(parser: ArgumentParser, parameter: inspect.Parameter, hint: Any, about: str) -> None:
     needed = parameter.default is parameter.empty
-    if not needed and str(parameter.default) not in ("None", "False", "()", "{}"):
+    if not needed and "(default:" not in about and str(parameter.default) not in ("None", "False", "()", "{}"):
         usual = parameter.default
         about += f" (default: {','.join(usual) if isinstance(usual, tuple) else usual})"
     default: dict[str, Any] = {} if needed else {"default": parameter.default}

@@ -260,12 +260,12 @@ def _explained(spec: str, place: Path) -> Iterator[None]:
 def _why_not(spec: str, place: Path, error: Exception) -> str:
     if place.is_dir():
         if not (place / "config.json").is_file():
-            return f"{spec} is a folder without config.json, so it is no Hugging Face model"
+            return f"{spec} is a folder without config.json, so it is not a Hugging Face model"
         if not list(place.glob("*.safetensors")):
             return f"{spec} has no safetensors weights; retainer never reads pickled ones (convert them first)"
         return f"{spec} cannot be loaded as a token classifier: {str(error).splitlines()[0]}"
     why = str(error).splitlines()[0]
-    return f"{spec} is no model: there is no folder of that name{_near(place)}, and the hub gave us none: {why}"
+    return f"model {spec} not found: there is no such folder{_near(place)}, and the hub has none: {why}"
 
 
 @contextlib.contextmanager

@@ -83,7 +83,7 @@ def learn_version(request: LearnRequest, options: RunOptions) -> Version:
         require_free(options.out)
     task = request.resolve()
     if options.keep_parent and options.out is None:
-        raise InputError("keep_parent needs a folder to put the previous version into (out)")
+        raise InputError("keep_parent needs a folder (out) to store the previous version in")
     parent = require_keepable(task.version.place, task.version.types) if options.keep_parent else None
     if options.reproduces is not None:
         options.reproduces.check(task.facts, task.version.lineage.own_hash, options.progress)

@@ -129,7 +129,7 @@ class Reproduction:
         if other := self._other(facts, parent_hash):
             difference = f"this is not what {name} was learned from: {'; '.join(other)}"
             if not self.anyway:
-                raise InputError(f"{difference}; to learn with the same settings all the same, say --anyway")
+                raise InputError(f"{difference}; to learn with the same settings all the same, add --anyway")
             progress.note(difference)
         if self._chosen() != facts["data"]["dev_chooses"]:
             rule = "the epoch is chosen on the dev set" if facts["data"]["dev_chooses"] else "the last epoch is kept"

@@ -47,8 +47,8 @@ def bench(
 ) -> None:
     """Measure methods over the tasks of a benchmark, side by side; what is measured already is not measured again.
 
-    A cell is one JSON file, OUT/PRESET/SETTING/METHOD/seed-N.json; OUT/PRESET/table.md has all that were ever measured
-    there, in whichever call. A bench that was stopped goes on where it was when it is called again.
+    A cell is one JSON file, OUT/PRESET/SETTING/METHOD/seed-N.json; OUT/PRESET/table.md has all cells ever measured
+    there. A bench that was stopped continues where it was when it is called again.
 
     :param preset: conll2003, fewnerd, i2b2, ontonotes5, snips or wnut17; own takes the types your data have
     :param data: folder with train, dev and test files, or with folders of documents by these names; of your own, a
@@ -100,7 +100,7 @@ def _chosen(preset: str, data: str, short: bool, new: str) -> Preset:
     else:
         known = find_preset(preset)
         if not Path(data).is_dir():
-            raise InputError(f"{data} is no folder; --data takes a folder with train, dev and test files")
+            raise InputError(f"{data} is not a folder; --data takes a folder with train, dev and test files")
     return quick_look(known, new) if short else known
 
 

@@ -55,10 +55,10 @@ def learn(
 ) -> None:
     """Teach a model new entity types from data in which only they are annotated, and keep what it knew.
 
-    The new version is a plain Hugging Face folder. A run that was killed goes on at its last kept epoch when the same
-    command is given again; epochs are kept once a minute (in OUT.partial).
+    The new version is a plain Hugging Face folder. A run that was killed continues from its last kept epoch when the
+    same command is given again; epochs are kept once a minute (in OUT.partial).
 
-    :param data: annotated file or folder in any format of docs/formats.md; told from the content
+    :param data: annotated file or folder in any format of docs/formats.md; detected from the content
     :param from_: the model to teach: builtin, a folder, or a hub name; a bare encoder learns its first types
     :param out: folder for the new version; must not exist
     :param types: which types of DATA to learn; the others count as O (default: all, but then some must be new). Types
@@ -67,21 +67,21 @@ def learn(
     :param set: any field of the method or the recipe, such as --set.temperature 0.5 --set.lr 5e-5
     :param dev: annotated file to choose the epoch on (default: a tenth of DATA is set aside)
     :param exemplars: annotated file with sentences of types the model knows, if some could be kept; they join DATA, and
-        whether words without annotation there are of a new type stays open
+        their O words are not treated as negatives for the new types
     :param recipe: retainer (AdamW) or paper (SGD, as published)
-    :param epochs: most passes over DATA (default: the recipe's, 10); it stops early after 3 without a better dev score,
-        --set.patience 0 disables early stopping
+    :param epochs: most passes over DATA (default: the recipe's, 10); it stops early after 3 without a better dev
+        score (--set.patience 0 disables early stopping)
     :param seed: fixes everything that is random
     :param device: auto, cpu or cuda
-    :param keep_parent: keep what is needed to write the version before this one again (retainer rollback) inside the
-        new one: about a third of its size more with the built-in encoder, a larger share with larger ones; without
-        it, rollback needs the old folder
-    :param dry_run: learn and write nothing; say what would be learned, which entities of old types the method would
-        take for gold, and how long it would take
-    :param anyway: where --config is the record of a version: learn also if data or parent are not those of the record
+    :param keep_parent: keep what is needed to restore the previous version (retainer rollback) inside the new one:
+        about a third of its size more with the built-in encoder, a larger share with larger ones; without it, rollback
+        needs the old folder
+    :param dry_run: learn and write nothing; report what would be learned, which entities of old types the method would
+        treat as gold, and how long it would take
+    :param anyway: where --config is the record of a version: learn even if data or parent are not those of the record
     :param json: print one JSON document
-    :param config: read any of these from a YAML file; or the retainer.json of a version: do again what made it (DATA,
-        --dev, --exemplars and --out are given, --from is found if it lies beside; the command line wins)
+    :param config: read any of these from a YAML file; or the retainer.json of a version: repeat the run that made it
+        (DATA, --dev, --exemplars and --out are given, --from is found if it lies beside; the command line wins)
     """
     reproduces = _reproduction(config, anyway)
     chosen, fields = configure(recipe, method, {**set, **({"epochs": epochs} if epochs is not None else {})})
@@ -215,5 +215,5 @@ def _summary(version: Version, out: str, seconds: float) -> str:
             "kept      a language model of these sentences, their words in it (generators/), for later reviews"
         )
     if (parent := Path(out) / PARENT).is_dir():
-        lines.append(f"kept      the version before, to go back to ({PARENT}/): {in_words(size_of(parent))}")
+        lines.append(f"kept      the previous version, for rollback ({PARENT}/): {in_words(size_of(parent))}")
     return "\n".join(lines)
