@@ -14,8 +14,7 @@ from safetensors.numpy import save_file
 from retainer.cli.main import main
 from retainer.data.generated import generate
 from retainer.errors import InputError
-from retainer.files import in_words
-from retainer.model.builtin import sha256
+from retainer.files import in_words, sha256
 from retainer.training.learn import learn
 from retainer.versions import retype
 from retainer.versions.delta import apply_delta, write_delta
@@ -157,7 +156,7 @@ class TestRecord:
         """A record may come from a stranger, and rollback writes what it names."""
         for field in ("files", "parent_files"):
             (models / "v1" / "retainer.json").write_text(json.dumps({**record(models / "v1"), field: {name: "0"}}))
-            with pytest.raises(InputError, match="no place inside a folder"):
+            with pytest.raises(InputError, match="not a place inside a folder"):
                 Lineage.read(models / "v1")
         assert run("rollback", "v1", "--out", "back")[0] == 2
 

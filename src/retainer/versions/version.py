@@ -15,10 +15,10 @@ from retainer.data.corpus import Corpus
 from retainer.data.io import read
 from retainer.data.spans import Sentence, Span
 from retainer.errors import InputError
-from retainer.files import new_folder
+from retainer.files import new_folder, sha256
 from retainer.metrics.calibration import apply, hits, read_curves, reliability
 from retainer.metrics.f1 import Scores, gold_spans, score, spans_by_sentence
-from retainer.model.builtin import HUB_NAME, sha256
+from retainer.model.builtin import HUB_NAME
 from retainer.model.heads import Kind
 from retainer.model.onnx import FILE as ONNX
 from retainer.model.onnx import Exported, export, load_exported

@@ -16,9 +16,8 @@ from retainer.comparison.gates import Gates
 from retainer.comparison.type_sets import Types
 from retainer.data.corpus import Corpus
 from retainer.data.plain import Texts, texts_or_corpus
-from retainer.data.text_files import save
 from retainer.errors import InputError
-from retainer.files import require_writable
+from retainer.files import require_writable, write_document
 from retainer.plurals import sentences
 from retainer.report.compare.compare_rows import (
     DRIFT_COLUMNS,
@@ -96,7 +95,7 @@ def compare(
     found = compared(before, after, given, tell=tell)
     outcomes = gates.outcomes(found)
     if target is not None:
-        save(_page(found, old, new, data, outcomes), str(target))
+        write_document(target, _page(found, old, new, data, outcomes))
     document = {"old": old, "new": new, "data": data, **found.as_dict()}
     with _open_pipe():
         if json:
