@@ -18,7 +18,7 @@ from retainer.data.corpus import Corpus
 from retainer.data.plain import Texts, texts_or_corpus
 from retainer.data.spans import Sentence, Span
 from retainer.errors import InputError
-from retainer.metrics.significance import Counts, counts
+from retainer.metrics.significance import Counts, count_entities
 from retainer.plurals import amount
 from retainer.versions.version import Version, load
 
@@ -170,7 +170,7 @@ class _Ledger:
         if self.scored:
             gold_spans = [sentence.spans for _, sentence in chunk]
             for table, spans in zip(self.tables, (old, new), strict=True):
-                table.append(counts(gold_spans, spans, self.scored))
+                table.append(count_entities(gold_spans, spans, self.scored))
 
     def note(self, cases: Sequence[Case]) -> None:
         """Write down what became of the entities of some texts."""

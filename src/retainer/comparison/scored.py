@@ -9,10 +9,16 @@ from typing import Any
 import numpy as np
 
 from retainer.metrics.f1 import Score
-from retainer.metrics.significance import Bootstrap, Counts, compared, drawn, holm, scores, summed
-
-LEVEL = 0.05
-"""A difference counts as real if chance alone gives one like it less often than this."""
+from retainer.metrics.significance import (
+    SIGNIFICANCE_LEVEL,
+    Bootstrap,
+    Counts,
+    compare_drawn,
+    draw_test_sets,
+    holm,
+    mean_scores,
+    sum_counts,
+)
 
 MEASURES = ("precision", "recall", "f1")
 
@@ -36,7 +42,7 @@ class Judged:
     @property
     def real(self) -> bool:
         """Whether the difference in F1 is more than chance gives."""
-        return self.adjusted is not None and self.adjusted < LEVEL
+        return self.adjusted is not None and self.adjusted < SIGNIFICANCE_LEVEL
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything for a result file."""
@@ -97,10 +103,10 @@ def judge(
     old: Counts, new: Counts, kept: Sequence[str], gained: Sequence[str], *, draws: int = 1000
 ) -> ScoredComparison:
     """Compare the counts of two versions over the same sentences; their types are the kept ones, then the gained."""
-    sets = drawn(len(old), draws=draws)
-    before, after = summed(old, sets), summed(new, sets)
+    sets = draw_test_sets(len(old), draws=draws)
+    before, after = sum_counts(old, sets), sum_counts(new, sets)
     apart = [
-        {name: compared(_measure(after[:, at], name), _measure(before[:, at], name)) for name in MEASURES}
+        {name: compare_drawn(_measure(after[:, at], name), _measure(before[:, at], name)) for name in MEASURES}
         for at in range(len(kept))
     ]
     fixed = holm([one["f1"].p for one in apart])
@@ -109,7 +115,7 @@ def judge(
     return ScoredComparison(
         {t: Judged(first[at], second[at], apart[at], fixed[at]) for at, t in enumerate(kept)},
         {t: Judged(None, score) for t, score in zip(gained, second[size:], strict=True)},
-        compared(scores([old[:, :size]], sets), scores([new[:, :size]], sets)) if size else None,
+        compare_drawn(mean_scores([old[:, :size]], sets), mean_scores([new[:, :size]], sets)) if size else None,
     )
 
 

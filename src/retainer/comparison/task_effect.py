@@ -18,7 +18,7 @@ from retainer.comparison.agreement import Tally, TypeAgreement
 from retainer.comparison.changes import Change, changes
 from retainer.data.corpus import Corpus
 from retainer.data.spans import Sentence, Span
-from retainer.metrics.calibration import curves_of
+from retainer.metrics.calibration import fit_curves
 from retainer.metrics.f1 import Scores, gold_spans, score, spans_by_sentence
 from retainer.model.predict import find, scores_of
 from retainer.model.tagger import Tagger
@@ -60,7 +60,7 @@ def measure(old: Tagger, new: Tagger, data: Corpus, told: Collection[str]) -> Me
     return Measured(
         score(gold, spans, types),
         score(gold, before, types),
-        curves_of(spans, scores_of(spans, tagged), gold, types),
+        fit_curves(spans, scores_of(spans, tagged), gold, types),
         {type_: ledger.fate([type_]) for type_ in known},
         ledger.fate(known),
     )

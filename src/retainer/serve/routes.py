@@ -14,7 +14,7 @@ from retainer.comparison.type_sets import Types
 from retainer.data.plain import Texts
 from retainer.data.spans import Span
 from retainer.errors import InputError, unknown
-from retainer.metrics.thresholds import ALL, above, require_thresholds
+from retainer.metrics.thresholds import ALL_OTHERS, above_threshold, require_thresholds
 from retainer.serve.batches import Entities
 from retainer.serve.registry import Registry, ServedVersion
 from retainer.serve.responses import Complaint, Refusal, is_whole, told
@@ -113,7 +113,7 @@ def _allowed(texts: list[str], limits: Limits) -> list[str]:
 def _least(question: Predict, duty: ServedVersion) -> dict[str, float]:
     """Return the thresholds, and refuse what this version cannot do."""
     given = question.threshold
-    least = dict(given) if isinstance(given, dict) else {ALL: given}
+    least = dict(given) if isinstance(given, dict) else {ALL_OTHERS: given}
     types = duty.version.types
     try:
         require_thresholds(least, types)
@@ -128,7 +128,7 @@ def _least(question: Predict, duty: ServedVersion) -> dict[str, float]:
 
 def _wanted(found: Entities, question: Predict, least: dict[str, float], duty: ServedVersion) -> Entities:
     scored = duty.version.calibrated(found) if question.calibrated else found
-    kept = above(scored, least)
+    kept = above_threshold(scored, least)
     return [one for one in kept if one["entity_group"] in question.types] if question.types else kept
 
 
