@@ -109,7 +109,7 @@ def require_inside(names: Iterable[str]) -> None:
     for name in names:
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or "\\" in name:
-            raise InputError(f"{name!r} is not a place inside a folder")
+            raise InputError(f"{name!r} is not a path inside the folder")
 
 
 def size_of(folder: Path) -> int:

@@ -104,7 +104,7 @@ class TestSpoken:
         assert status == 0 and told["gates"][0]["passed"] and (told["old"], told["new"]) == ("models/v1", "models/v2")
         for key, value in difference.as_dict().items():
             assert told[key] == json.loads(json.dumps(value))
-        assert told["cases"] == [case.as_dict(difference.scored) for case in difference.cases]
+        assert told["cases"] == [case.as_dict(difference.scored_types) for case in difference.cases]
         changes = [change for case in told["cases"] for change in case["changes"]]
         for kind, number in told["changes"].items():
             assert sum(change["kind"] == kind for change in changes) == number

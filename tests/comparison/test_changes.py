@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retainer.comparison.agreement import DRAWS, Tally, TypeAgreement
-from retainer.comparison.changes import KINDS, Case, Cases, Change, changes
+from retainer.comparison.agreement import DRAWS, AgreementCounter, TypeAgreement
+from retainer.comparison.changes import CHANGE_KINDS, Case, Cases, Change, changes
 from retainer.data.spans import Span
 
 TYPES = ("artist", "city", "movie")
@@ -128,13 +128,13 @@ class TestCases:
         random.seed(1)
         for number in range(1, count + 1):
             span = Span(0, number % 5 + 1, random.choice(TYPES))
-            kind = random.choice(KINDS)
+            kind = random.choice(CHANGE_KINDS)
             change = Change(kind, None if kind == "gained" else span, None if kind == "lost" else span)
             yield Case(number, f"text {number}\nwith é and \u2028", (change,), (span,) if number % 2 else ())
 
     @pytest.mark.parametrize("limit", [0, 1000, 2**20])
     def test_come_back_as_they_were(self, monkeypatch, limit):
-        monkeypatch.setattr("retainer.comparison.changes.IN_MEMORY", limit)
+        monkeypatch.setattr("retainer.comparison.changes.BYTES_IN_MEMORY", limit)
         kept = Cases()
         for case in self.cases(200):
             kept.add(case)
@@ -182,7 +182,7 @@ class TestDrift:
 
     def test_as_slowly(self, texts):
         old, new = texts
-        tally = Tally((*TYPES, "song"))
+        tally = AgreementCounter((*TYPES, "song"))
         tally.add([changes(a, b) for a, b in zip(old, new, strict=True)])
         found = [
             (kind, a, b)
@@ -190,20 +190,20 @@ class TestDrift:
             for (kind, a, b), n in slowly(*row).items()
             for _ in range(n)
         ]
-        for type_, drift in tally.drifts().items():
+        for type_, drift in tally.by_type().items():
             for kind in ("kept", "moved", "relabelled", "lost"):
                 assert getattr(drift, kind) == sum(k == kind and a.type == type_ for k, a, _ in found if a)
             assert drift.gained == sum(k == "gained" and b.type == type_ for k, _, b in found)
             assert drift.taken == sum(k == "relabelled" and b.type == type_ for k, _, b in found)
-            assert drift.labels == Counter(b.type for k, a, b in found if k == "relabelled" and a.type == type_)
+            assert drift.relabelled_as == Counter(b.type for k, a, b in found if k == "relabelled" and a.type == type_)
             wanted = {(i, s) for i, row in enumerate(old) for s in row if s.type == type_}
             given = {(i, s) for i, row in enumerate(new) for s in row if s.type == type_}
             assert (drift.old, drift.new) == (len(wanted), len(given))
             assert drift.agreement == pytest.approx(200 * len(wanted & given) / (len(wanted) + len(given)))
             if wanted:
-                assert drift.silent == pytest.approx(100 * len(wanted - given) / len(wanted))
+                assert drift.silent_drift == pytest.approx(100 * len(wanted - given) / len(wanted))
                 parts = sum(drift.share(kind) for kind in ("lost", "relabelled", "moved"))
-                assert parts == pytest.approx(drift.silent)
+                assert parts == pytest.approx(drift.silent_drift)
         total = tally.total(TYPES)
         assert total.old == sum(map(len, old)) and total.kept == sum(k == "kept" for k, _, _ in found)
         assert total.agreement == pytest.approx(
@@ -213,7 +213,7 @@ class TestDrift:
 
     def test_intervals_as_slowly(self, texts):
         old, new = texts
-        tally = Tally(TYPES)
+        tally = AgreementCounter(TYPES)
         tally.add([changes(a, b) for a, b in zip(old, new, strict=True)])
         rows = [(set(a), {s for s in b if s.type in TYPES}) for a, b in zip(old, new, strict=True)]
         rows = [(a, b) for a, b in rows if a or b]
@@ -226,26 +226,26 @@ class TestDrift:
                     both += weight * sum(s.type == type_ for s in a & b)
                     size += weight * (sum(s.type == type_ for s in a) + sum(s.type == type_ for s in b))
                 values.append(200 * both / size)
-            drift = tally.drifts()[type_]
+            drift = tally.by_type()[type_]
             assert (drift.low, drift.high) == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])))
             assert drift.low < drift.agreement < drift.high
 
     @pytest.mark.parametrize("size", [1, 7, 300])
     def test_parts_do_not_matter(self, texts, size):
         found = [changes(a, b) for a, b in zip(*texts, strict=True)]
-        whole, parts = Tally(TYPES), Tally(TYPES)
+        whole, parts = AgreementCounter(TYPES), AgreementCounter(TYPES)
         whole.add(found)
         for at in range(0, len(found), size):
             parts.add(found[at : at + size])
-        assert parts.drifts() == whole.drifts() and parts.kinds == whole.kinds
+        assert parts.by_type() == whole.by_type() and parts.kinds == whole.kinds
 
     def test_nothing_found(self):
-        tally = Tally(["city"])
+        tally = AgreementCounter(["city"])
         tally.add([(), ()])
-        assert tally.drifts() == {"city": TypeAgreement()}
+        assert tally.by_type() == {"city": TypeAgreement()}
         assert (
             TypeAgreement().agreement is None
-            and TypeAgreement().silent is None
+            and TypeAgreement().silent_drift is None
             and TypeAgreement().share("lost") is None
         )
-        assert Tally([]).total([]) == TypeAgreement()
+        assert AgreementCounter([]).total([]) == TypeAgreement()

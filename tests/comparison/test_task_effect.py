@@ -10,7 +10,7 @@ import pytest
 from retainer.bench.task_sequence import run
 from retainer.cli.main import main
 from retainer.comparison.compare import compare
-from retainer.comparison.task_effect import TELLING, balance, measure
+from retainer.comparison.task_effect import LEAST_ENTITIES_NAMED, measure_effect, task_effect
 from retainer.data.corpus import Corpus
 from retainer.data.generated import generate
 from retainer.data.io import write
@@ -45,7 +45,7 @@ def corpus(*gold):
 
 
 def told_of(measured, taught=(NEW,), told=(NEW,)):
-    return balance(measured, taught, told, {"sentences": 1, "place": "set aside"})
+    return task_effect(measured, taught, told, {"sentences": 1, "place": "set aside"})
 
 
 class TestFates:
@@ -53,7 +53,7 @@ class TestFates:
         gold = [(), (), (), (), (Span(0, 2, NEW),), ()]
         before = [[Span(0, 1, A)], [Span(0, 1, A)], [Span(0, 1, A)], [Span(0, 2, A)], [Span(1, 2, A)], [Span(3, 4, B)]]
         after = [[Span(0, 1, A)], [], [Span(0, 1, B)], [Span(0, 1, A)], [Span(0, 2, NEW)], [Span(3, 4, B)]]
-        made = told_of(measure(saying([A, B], *before), saying([A, B, NEW], *after), corpus(*gold), [NEW]))
+        made = told_of(measure_effect(saying([A, B], *before), saying([A, B, NEW], *after), corpus(*gold), [NEW]))
         one = made["old"][A]
         assert {kind: one[kind] for kind in ("kept", "lost", "relabelled", "moved", "given", "corrected")} == {
             "kept": 1, "lost": 1, "relabelled": 1, "moved": 1, "given": 1, "corrected": 0,
@@ -64,17 +64,17 @@ class TestFates:
 
     def test_given_only_where_the_new_type_is_annotated(self, scripted):
         before, after = saying([A], [Span(0, 1, A)]), saying([A, NEW], [Span(0, 1, NEW)])
-        stolen = told_of(measure(before, after, corpus(()), [NEW]))["old"][A]
+        stolen = told_of(measure_effect(before, after, corpus(()), [NEW]))["old"][A]
         assert stolen["relabelled"] == 1 and stolen["given"] == 0 and stolen["share"] == 0
-        missed = told_of(measure(before, saying([A, NEW], []), corpus((Span(0, 2, NEW),)), [NEW]))["old"][A]
+        missed = told_of(measure_effect(before, saying([A, NEW], []), corpus((Span(0, 2, NEW),)), [NEW]))["old"][A]
         assert missed["given"] == 1 and missed["lost"] == 0, "it was an error, whoever finds what there"
-        stubborn = told_of(measure(before, saying([A, NEW], [Span(0, 1, A)]), corpus((Span(0, 1, NEW),)), [NEW]))
+        stubborn = told_of(measure_effect(before, saying([A, NEW], [Span(0, 1, A)]), corpus((Span(0, 1, NEW),)), [NEW]))
         assert stubborn["old"][A]["kept"] == 1 and stubborn["old"][A]["given"] == 0
 
     def test_an_error_that_is_gone_is_no_loss_where_the_type_is_annotated(self, scripted):
         before, after = saying([A], [Span(0, 1, A)], [Span(2, 3, A)]), saying([A], [], [])
         data = corpus((), (Span(2, 3, A),))
-        blind, seeing = (told_of(measure(before, after, data, told), (), told)["old"][A] for told in ((), (A,)))
+        blind, seeing = (told_of(measure_effect(before, after, data, told), (), told)["old"][A] for told in ((), (A,)))
         assert (blind["lost"], blind["corrected"]) == (2, 0) and (seeing["lost"], seeing["corrected"]) == (1, 1)
         assert seeing["before"] == pytest.approx(200 / 3) and seeing["after"] == 0 and blind["before"] is None
 
@@ -82,27 +82,27 @@ class TestFates:
         data = corpus((Span(0, 1, NEW), Span(2, 3, B)), (Span(4, 5, B),))
         before = saying([A, B], [Span(1, 2, A), Span(2, 3, B)], [Span(4, 5, B)])
         after = saying([A, B, NEW], [Span(0, 1, NEW), Span(1, 2, A)], [Span(4, 5, B)])
-        said = told_of(measure(before, after, data, [NEW, B]), told=(NEW, B))["in_words"]
-        assert "kept 66.7 % of what the version before found (2 of 3 entities in 1 sentence set aside)" in said
+        said = told_of(measure_effect(before, after, data, [NEW, B]), told=(NEW, B))["in_words"]
+        assert "kept 66.7 % of what the previous version found (2 of 3 entities in 1 sentence set aside)" in said
         assert "least" not in said, "movie had two entities to keep"
         assert "learned city at F1 100.0" in said
         assert said.endswith("forgot: movie -33.3")
-        same = told_of(measure(before, before, data, [A, B]), (), (A, B))["in_words"]
+        same = told_of(measure_effect(before, before, data, [A, B]), (), (A, B))["in_words"]
         assert same.startswith("kept 100.0 %") and "least" not in same and "forgot:" not in same
 
-    @pytest.mark.parametrize("size", [TELLING - 1, TELLING])
+    @pytest.mark.parametrize("size", [LEAST_ENTITIES_NAMED - 1, LEAST_ENTITIES_NAMED])
     def test_the_worst_type_is_named_only_where_its_share_tells(self, scripted, size):
         said = [[Span(0, 1, A), Span(2, 3, B)]] * size
         before, after = saying([A, B], *said), saying([A, B, NEW], [Span(0, 1, A)], *said[1:])
-        told = told_of(measure(before, after, corpus(*[()] * size), [NEW]))["in_words"]
-        assert (f", least of movie ({100 * (size - 1) / size:.1f} %)" in told) == (size == TELLING)
+        told = told_of(measure_effect(before, after, corpus(*[()] * size), [NEW]))["in_words"]
+        assert (f", least of movie ({100 * (size - 1) / size:.1f} %)" in told) == (size == LEAST_ENTITIES_NAMED)
 
     def test_nothing_to_keep(self, scripted):
-        made = told_of(measure(saying([A], []), saying([A, NEW], []), corpus(()), [NEW]))
+        made = told_of(measure_effect(saying([A], []), saying([A, NEW], []), corpus(()), [NEW]))
         assert "found nothing to keep" in made["in_words"] and made["old"][A]["share"] is None
-        first = told_of(measure(saying([]), saying([NEW], [Span(0, 1, NEW)]), corpus((Span(0, 1, NEW),)), [NEW]))
+        first = told_of(measure_effect(saying([]), saying([NEW], [Span(0, 1, NEW)]), corpus((Span(0, 1, NEW),)), [NEW]))
         assert first["old"] == {} and first["in_words"] == "learned city at F1 100.0"
-        unseen = told_of(measure(saying([]), saying([NEW], []), corpus(()), []), told=())
+        unseen = told_of(measure_effect(saying([]), saying([NEW], []), corpus(()), []), told=())
         assert unseen["new"][NEW]["f1"] is None and "not annotated there" in unseen["in_words"]
 
 
@@ -122,10 +122,10 @@ class TestLearning:
         texts = hide(generate(80, seed=21, types=["artist", "city"]), ["artist"])
         data = hide(generate(120, seed=5, types=["artist", "city"]), ["city"])
         new = learn(data, good, method="finetune", recipe=replace(BRIEF, select="last"), dev=texts, device="cpu")
-        theirs = compare(good, new, hide(texts, [])).drifts["artist"]
+        theirs = compare(good, new, hide(texts, [])).agreements["artist"]
         ours = new.lineage.scores["balance"]["old"]["artist"]
         assert theirs.old == ours["found"] > 0 and theirs.kept == ours["kept"]
-        assert theirs.silent > 0, "plain fine-tuning loses some"
+        assert theirs.silent_drift > 0, "plain fine-tuning loses some"
         assert theirs.old - theirs.kept == sum(ours[k] for k in ("moved", "relabelled", "lost", "given", "corrected"))
         before, after = (one.evaluate(texts).per_type["artist"].f1 for one in (good, new))
         assert (ours["before"], ours["after"]) == (before, after)

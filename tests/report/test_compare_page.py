@@ -49,41 +49,41 @@ def articles(html):
 class TestNumbers:
     def test_scores(self, difference):
         table = rows(page(difference), "Scores")
-        judgement = difference.judgement
-        for type_, judged in judgement.kept.items():
+        scored = difference.scored
+        for type_, judged in scored.kept.items():
             parts = [judged.new.support, *(f"{getattr(s, m):.2f}" for s in (judged.old, judged.new) for m in MEASURES)]
             assert table[type_][:7] == list(map(str, parts))
-            apart = judged.apart["f1"]
+            apart = judged.differences["f1"]
             shown = [
                 float(n.replace("\u2212", "-")) for n in re.findall("[\u2212+]?[0-9.]+", " ".join(table[type_][7:]))
             ]
             assert shown == pytest.approx([apart.difference, apart.low, apart.high], abs=0.006)
             assert ("*" in table[type_][7]) == judged.real
         assert table["dish"][1:4] == ["–"] * 3 and table["dish"][7] == "new"
-        assert f"{judgement.keep:.2f}" in table["keep"] and f"{judgement.gain:.2f}" in table["gain"]
-        assert f"{judgement.forget:.2f}" in table["forget"]
+        assert f"{scored.keep:.2f}" in table["keep"] and f"{scored.gain:.2f}" in table["gain"]
+        assert f"{scored.forget:.2f}" in table["forget"]
 
     def test_drift(self, difference):
         table = rows(page(difference), "Drift")
-        for type_, drift in {**difference.drifts, "all old types": difference.total}.items():
+        for type_, drift in {**difference.agreements, "all old types": difference.total}.items():
             assert table[type_] == [
                 str(drift.old),
                 str(drift.new),
                 f"{drift.agreement:.1f} %",
                 f"{drift.low:.1f} to {drift.high:.1f}",
                 *map(str, (drift.kept, drift.moved, drift.relabelled, drift.lost)),
-                f"{drift.silent:.1f} %",
+                f"{drift.silent_drift:.1f} %",
                 str(drift.gained),
                 str(drift.taken),
             ]
 
     def test_verdict(self, difference):
-        judgement = difference.judgement
+        scored = difference.scored
         assert headline(page(difference)) == (
-            f"v2 keeps {judgement.keep:.1f} of {judgement.before:.1f} F1 on the old types and reaches "
-            f"{judgement.gain:.1f} on the new one."
+            f"v2 keeps {scored.keep:.1f} of {scored.before:.1f} F1 on the old types and reaches "
+            f"{scored.gain:.1f} on the new one."
         )
-        worse = [type_ for type_, one in judgement.kept.items() if one.real and one.drop > 0]
+        worse = [type_ for type_, one in scored.kept.items() if one.real and one.drop > 0]
         said = re.search(
             r"<p>(Worse beyond chance: [^<]*|No old type got worse beyond chance)\.</p>", page(difference)
         )[1]

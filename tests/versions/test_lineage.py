@@ -156,7 +156,7 @@ class TestRecord:
         """A record may come from a stranger, and rollback writes what it names."""
         for field in ("files", "parent_files"):
             (models / "v1" / "retainer.json").write_text(json.dumps({**record(models / "v1"), field: {name: "0"}}))
-            with pytest.raises(InputError, match="not a place inside a folder"):
+            with pytest.raises(InputError, match="not a path inside the folder"):
                 Lineage.read(models / "v1")
         assert run("rollback", "v1", "--out", "back")[0] == 2
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from retainer.comparison.changes import KINDS, Case, Change, changes
-from retainer.comparison.compare import compare_found
-from retainer.comparison.type_sets import Types
+from retainer.comparison.changes import CHANGE_KINDS, Case, Change, changes
+from retainer.comparison.compare import compare_predictions
+from retainer.comparison.type_sets import TypeSets
 from retainer.data.plain import Texts
 from retainer.data.spans import Span
 from retainer.errors import InputError, unknown
@@ -148,14 +148,14 @@ def _compared(
     sides = [tuple(_by_place(one) for one in pair) for pair in zip(before, after, strict=True)]
     fates = [changes(a, b) for a, b in sides]
     cases = [Case(number, text, fate) for number, (text, fate) in enumerate(zip(texts, fates, strict=True), 1)]
-    types = Types.of(old.version.types, new.version.types, Texts(()))
-    found = compare_found(types, cases)
+    types = TypeSets.of(old.version.types, new.version.types, Texts(()))
+    found = compare_predictions(types, cases)
     document = found.as_dict()
     return {
         "old": _named(old),
         "new": _named(new),
         "types": {name: list(getattr(types, name)) for name in ("old", "gained", "dropped")},
-        "changes": {kind: document["changes"][kind] for kind in KINDS},
+        "changes": {kind: document["changes"][kind] for kind in CHANGE_KINDS},
         "agreement": document["agreement"],
         "results": [
             {"changes": [_fate(change, *side) for change in fate]} for fate, side in zip(fates, sides, strict=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from retainer.comparison.task_effect import Measured, balance, measure
+from retainer.comparison.task_effect import MeasuredEffect, measure_effect, task_effect
 from retainer.data.corpus import Corpus
 from retainer.errors import InputError
 from retainer.files import require_free
@@ -148,7 +148,7 @@ def _lineage(job: LearnTask, training: TrainingLoop, student: Tagger, measured: 
     """Write down where the new version comes from."""
     record = job.version.heir(**{name: value for name, value in job.facts.items() if name != "new"})
     tasks = [tuple(type_ for type_ in task if type_ not in job.new) for task in record.tasks]
-    seen = measure(job.version.tagger, student, job.dev or job.train, job.told) if measured else None
+    seen = measure_effect(job.version.tagger, student, job.dev or job.train, job.told) if measured else None
     return dataclasses.replace(
         record,
         task=len(tasks) + 1,
@@ -166,14 +166,14 @@ def _lineage(job: LearnTask, training: TrainingLoop, student: Tagger, measured: 
     )
 
 
-def _calibration(job: LearnTask, seen: Measured | None) -> dict[str, Any]:
+def _calibration(job: LearnTask, seen: MeasuredEffect | None) -> dict[str, Any]:
     """Return how scores become probabilities: for what was taught as the dev set tells, else as before."""
     before = {t: one for t, one in job.version.lineage.calibration.items() if t in job.version.types}
     found = {} if seen is None or job.dev is None else seen.curves  # of what it has learned by heart, it is too sure
     return {**before, **{type_: one for type_, one in found.items() if type_ in job.taught}}
 
 
-def _scores(job: LearnTask, seen: Measured) -> dict[str, Any]:
+def _scores(job: LearnTask, seen: MeasuredEffect) -> dict[str, Any]:
     """Return the scores of the types the dev set tells something about, those of old ones before, and the balance."""
     after, before = (one.as_dict()["per_type"] for one in (seen.after, seen.before))
     told = {type_: one for type_, one in after.items() if job.dev and type_ in job.told and one["support"]}
@@ -182,7 +182,7 @@ def _scores(job: LearnTask, seen: Measured) -> dict[str, Any]:
     return {
         "per_type": told,
         **({"before": old} if old or job.dev_given else {}),
-        "balance": balance(seen, job.taught, job.told, data),
+        "balance": task_effect(seen, job.taught, job.told, data),
     }
 
 
