@@ -70,9 +70,9 @@ class TestWithGold:
         sides = {name: found_by(version, corpus) for name, version in zip(("old", "new"), pair, strict=True)}
         scored = difference.scored
         assert list(scored.kept) == list(KNOWN) and list(scored.gained) == ["dish"]
-        for type_, judged in {**scored.kept, **scored.gained}.items():
+        for type_, both in {**scored.kept, **scored.gained}.items():
             for name, found in sides.items():
-                score = getattr(judged, name)
+                score = getattr(both, name)
                 if type_ == "dish" and name == "old":
                     assert score is None
                     continue
@@ -102,22 +102,22 @@ class TestWithGold:
                 apart[type_].append([b - a for a, b in zip(*each[type_], strict=True)])
             there = [t for t in KNOWN if counted(part[0], part[1], t)[2]]
             forgotten.append(statistics.fmean(each[t][0][2] - each[t][1][2] for t in there))
-        for type_, judged in difference.scored.kept.items():
+        for type_, both in difference.scored.kept.items():
             for at, name in enumerate(("precision", "recall", "f1")):
                 drawn = np.array(apart[type_])[:, at]
-                one = judged.differences[name]
+                one = both.differences[name]
                 assert (one.low, one.high) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])))
-                assert one.difference == pytest.approx(getattr(judged.new, name) - getattr(judged.old, name))
+                assert one.difference == pytest.approx(getattr(both.new, name) - getattr(both.old, name))
         lost = difference.scored.forgotten
         assert (lost.low, lost.high) == pytest.approx(tuple(np.quantile(forgotten, [0.025, 0.975])))
 
     def test_the_same_numbers_as_evaluate(self, able, grown):
         both = generate(60, seed=3, types=["artist", "city"])
-        judged = compare(able, grown, both).scored
-        assert judged.kept["artist"].old == able.evaluate(both).per_type["artist"]
-        assert judged.kept["artist"].new == grown.evaluate(both).per_type["artist"]
-        assert judged.gained["city"].new == grown.evaluate(both).per_type["city"]
-        assert judged.before > 0 and judged.keep > 0 and judged.gain > 0, "versions that find nothing prove nothing"
+        scored = compare(able, grown, both).scored
+        assert scored.kept["artist"].old == able.evaluate(both).per_type["artist"]
+        assert scored.kept["artist"].new == grown.evaluate(both).per_type["artist"]
+        assert scored.gained["city"].new == grown.evaluate(both).per_type["city"]
+        assert scored.before > 0 and scored.keep > 0 and scored.gain > 0, "versions that find nothing prove nothing"
 
     def test_types_without_gold_are_compared_by_agreement(self, corpus, pair):
         hidden = Corpus(tuple(s.with_spans([x for x in s.spans if x.type not in ("movie", "dish")]) for s in corpus))
@@ -237,9 +237,9 @@ class TestItself:
         assert {kind for kind, number in difference.kinds.items() if number} == {"kept"}
         assert not any(case.differs for case in difference.cases) and len(difference.cases) > 10
         if gold:
-            judged = difference.scored.kept["artist"]
-            assert judged.old == judged.new and difference.scored.forget == 0 and not judged.real
-            assert all((one.low, one.high, one.p) == (0, 0, 1) for one in judged.differences.values())
+            both = difference.scored.kept["artist"]
+            assert both.old == both.new and difference.scored.forget == 0 and not both.real
+            assert all((one.low, one.high, one.p) == (0, 0, 1) for one in both.differences.values())
 
     def test_from_a_folder_twice(self, able, tmp_path):
         folder = able.save(tmp_path / "v")
@@ -299,10 +299,10 @@ class TestGates:
         (at,) = Gates(max_drop=drops[worst]).outcomes(difference)
         (above,) = Gates(max_drop=drops[worst] - 0.001).outcomes(difference)
         assert at.passed and not above.passed and list(above.broken) == [worst]
-        judged = difference.scored.kept[worst]
+        both = difference.scored.kept[worst]
         assert above.sentence() == (
             f"--max-drop {above.limit:g}: no, {worst} dropped by {drops[worst]:.2f} points of F1 "
-            f"({judged.old.f1:.2f} to {judged.new.f1:.2f})"
+            f"({both.old.f1:.2f} to {both.new.f1:.2f})"
         )
 
     def test_every_type_above_the_limit_is_named(self, difference):
@@ -312,7 +312,7 @@ class TestGates:
         assert all(type_ in outcome.sentence() for type_ in fallen)
 
     def test_agreement_of_types_and_of_all(self, difference):
-        agreements = {type_: drift.agreement for type_, drift in difference.agreements.items()}
+        agreements = {type_: one.agreement for type_, one in difference.agreements.items()}
         assert all(0 < value < 100 for value in agreements.values())
         lowest = min(agreements.values())
         assert Gates(min_agreement=0) and Gates(min_agreement=1), "no shares, which are refused"
