@@ -3,11 +3,13 @@
 import os
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is loaded: tiny models gain nothing from a second thread
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 from pathlib import Path
 
 import pytest
+import slow_work
 import torch
 from tiny import SPECIAL, empty_wordpiece, pieces, texts
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
@@ -21,6 +23,23 @@ from transformers import (
 )
 
 from retainer.data.generated import generate
+
+
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true", help="only tests that start no process, browser or training")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_slow_work(request):
+    """Leave out, under --quick, every test that turns out to be slow."""
+    if not request.config.getoption("quick"):
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        hook = slow_work.refuse(patch)
+        yield
+        hook.remove()
+
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
