@@ -6,11 +6,13 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is loaded: tiny models gain nothing from a second thread
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+import contextlib
 from pathlib import Path
 
 import pytest
 import slow_work
 import torch
+from elsewhere import Pipeline
 from tiny import SPECIAL, empty_wordpiece, pieces, texts
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import (
@@ -150,6 +152,13 @@ def roberta(tmp_path_factory, bytelevel):
     RobertaForTokenClassification(config).save_pretrained(folder)
     bytelevel.save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def pipeline():
+    """Tag texts with transformers alone, in a process without retainer."""
+    with contextlib.closing(Pipeline()) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")
