@@ -3,12 +3,16 @@
 import os
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is loaded: tiny models gain nothing from a second thread
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+import contextlib
 from pathlib import Path
 
 import pytest
+import slow_work
 import torch
+from elsewhere import Pipeline
 from tiny import SPECIAL, empty_wordpiece, pieces, texts
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import (
@@ -21,6 +25,23 @@ from transformers import (
 )
 
 from retainer.data.generated import generate
+
+
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true", help="only tests that start no process, browser or training")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_slow_work(request):
+    """Leave out, under --quick, every test that turns out to be slow."""
+    if not request.config.getoption("quick"):
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        hook = slow_work.refuse(patch)
+        yield
+        hook.remove()
+
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -131,6 +152,13 @@ def roberta(tmp_path_factory, bytelevel):
     RobertaForTokenClassification(config).save_pretrained(folder)
     bytelevel.save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def pipeline():
+    """Tag texts with transformers alone, in a process without retainer."""
+    with contextlib.closing(Pipeline()) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

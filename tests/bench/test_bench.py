@@ -79,6 +79,13 @@ def documents(bench, cells, jobs=1, progress=None):
 
 
 @pytest.fixture(scope="module")
+def workers():
+    """Processes that begin at once: they are forked from one that has loaded everything, and is loaded once."""
+    multiprocessing.set_forkserver_preload(["retainer.bench.run", "transformers.models.bert.modeling_bert"])
+    return multiprocessing.get_context("forkserver")
+
+
+@pytest.fixture(scope="module")
 def measured(data, encoder, tmp_path_factory):
     """Two methods, one seed, measured once for all tests that only look."""
     out = tmp_path_factory.mktemp("bench")
@@ -308,28 +315,28 @@ class TestRunning:
         assert [one["average"] for one in again] == [one["average"] for one in found]
         assert progress.notes[0] == "2 cells, 0 measured before" and progress.notes[-1].startswith("[2/2]")
 
-    def test_a_killed_bench_goes_on(self, measured, data, encoder, tmp_path):
+    def test_a_killed_bench_goes_on(self, measured, data, encoder, tmp_path, workers):
         """Killed while it learns its first version, it leaves locks and half of a run behind, and nobody minds."""
         _, cells, found, _ = measured
         bench = Bench(data, tmp_path / "out", TYPES, "cpu")
-        worker = multiprocessing.get_context("spawn").Process(target=bench.measure, args=(cells[1],))
+        worker = workers.Process(target=bench.measure, args=(cells[1],))
         worker.start()
         deadline = time.monotonic() + 60
         while not list(tmp_path.glob("out/bases/*.lock")) and time.monotonic() < deadline:
-            time.sleep(0.05)
+            time.sleep(0.005)
         worker.kill()
         worker.join()
         assert not cells[1].file(tmp_path / "out").exists()
         again = documents(bench, cells[1:])
         assert again[0]["average"] == found[1]["average"]
 
-    def test_killed_in_the_middle_of_a_cell_the_table_is_the_same(self, measured, data, encoder, tmp_path):
+    def test_killed_in_the_middle_of_a_cell_the_table_is_the_same(self, measured, data, encoder, tmp_path, workers):
         """kill -9 after a task, and again in the middle of the next; what comes out is what would have come out."""
         _, cells, found, _ = measured
         bench = Bench(data, tmp_path / "out", TYPES, "cpu", interval=0.0)
         seen = []
         for wanted in ("unfinished/*/state.json", "unfinished/*/task-3.partial/state.safetensors"):
-            worker = multiprocessing.get_context("spawn").Process(target=bench.measure, args=(cells[0],))
+            worker = workers.Process(target=bench.measure, args=(cells[0],))
             worker.start()
             deadline = time.monotonic() + 60
             while not list((tmp_path / "out").glob(wanted)) and worker.is_alive() and time.monotonic() < deadline:
@@ -357,7 +364,8 @@ class TestRunning:
             assert state.load("cpu") == FinishedTasks()
         assert bench.finished(cells[0]) is None
 
-    def test_what_fails_stops_the_rest(self, data, encoder, tmp_path):
+    def test_what_fails_stops_the_rest(self, data, encoder, tmp_path, workers, monkeypatch):
+        monkeypatch.setattr("retainer.bench.run.get_context", lambda _: workers)
         wrong = replace(make(encoder), encoder=str(tmp_path / "nowhere"))
         with pytest.raises(InputError, match="no folder"):
             documents(Bench(data, tmp_path / "out", TYPES, "cpu"), [wrong, make(encoder, "finetune")], 2)
