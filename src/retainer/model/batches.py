@@ -76,7 +76,8 @@ class Encoded:
     def without(self, batch: Batch, gone: Tensor) -> tuple[Batch, Tensor]:
         """Leave words out of a batch, pieces and all; the others move up. Return also the place each came from.
 
-        ``gone`` marks the first pieces of the words. What follows a word and does not begin another goes with it, except for the special pieces at the end.
+        ``gone`` marks the first pieces of the words. What follows a word and does not begin another goes with it,
+        except for the special pieces at the end.
         """
         place = torch.arange(batch.ids.shape[1], device=self.device).expand_as(batch.ids)
         first = place.masked_fill(batch.words < 0, -1).cummax(dim=1).values
