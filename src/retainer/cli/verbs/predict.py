@@ -36,8 +36,8 @@ def predict(
 ) -> None:
     """Find the entities of a text, or of every line of a file; one JSON object per line.
 
-    Texts may be of any length and any number: they are read while they arrive, and what was read is answered before
-    more is waited for.
+    Texts may be of any length and any number: they are read as they arrive, and what has arrived is answered before
+    waiting for more.
 
     :param model: a version's folder, any token-classification checkpoint, or a hub name
     :param text: the text, or - for texts from stdin
