@@ -99,16 +99,16 @@ class TestSpoken:
         assert f"kept: {kept}, the first 3\n" in run("models/v1", "models/v2", "both.conll", "--show", 3)[1]
 
     def test_the_document(self, run):
-        status, told, _ = document(run, "models/v1", "models/v2", "both.conll", "--max-drop", 100)
+        status, made, _ = document(run, "models/v1", "models/v2", "both.conll", "--max-drop", 100)
         difference = compare("models/v1", "models/v2", "both.conll", device="cpu")
-        assert status == 0 and told["gates"][0]["passed"] and (told["old"], told["new"]) == ("models/v1", "models/v2")
+        assert status == 0 and made["gates"][0]["passed"] and (made["old"], made["new"]) == ("models/v1", "models/v2")
         for key, value in difference.as_dict().items():
-            assert told[key] == json.loads(json.dumps(value))
-        assert told["cases"] == [case.as_dict(difference.scored) for case in difference.cases]
-        changes = [change for case in told["cases"] for change in case["changes"]]
-        for kind, number in told["changes"].items():
+            assert made[key] == json.loads(json.dumps(value))
+        assert made["cases"] == [case.as_dict(difference.scored_types) for case in difference.cases]
+        changes = [change for case in made["cases"] for change in case["changes"]]
+        for kind, number in made["changes"].items():
             assert sum(change["kind"] == kind for change in changes) == number
-        for case in told["cases"]:
+        for case in made["cases"]:
             for change in case["changes"]:
                 for side in filter(None, (change["old"], change["new"])):
                     assert case["text"][side["start"] : side["end"]] == side["word"]
@@ -116,10 +116,10 @@ class TestSpoken:
     @pytest.mark.parametrize("data", ["texts.txt", "texts.jsonl", "-"])
     def test_without_gold(self, run, data, monkeypatch):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path("texts.txt").read_bytes())))
-        status, told, err = document(run, "models/v1", "models/v2", data)
-        assert status == 0 and "texts without annotation" in err and told["scores"] is None and not told["gold"]
-        assert told["texts"] == 80 and told["agreement"]["per_type"]["artist"]["old"] > 10
-        assert told["agreement"]["all"]["agreement"] == told["agreement"]["per_type"]["artist"]["agreement"]
+        status, made, err = document(run, "models/v1", "models/v2", data)
+        assert status == 0 and "texts without annotation" in err and made["scores"] is None and not made["gold"]
+        assert made["texts"] == 80 and made["agreement"]["per_type"]["artist"]["old"] > 10
+        assert made["agreement"]["all"]["agreement"] == made["agreement"]["per_type"]["artist"]["agreement"]
 
     def test_nothing_to_say(self, run, here):
         write([Sentence(("a", "b"))], "empty.conll", "conll")
@@ -143,8 +143,8 @@ class TestSpoken:
 class TestGates:
     def test_a_drop(self, run):
         status, out, err = run("models/v1", "models/forgets", "both.conll", "--max-drop", 5)
-        told = err.splitlines()[-1]
-        assert status == 1 and re.search(r"--max-drop 5: no, artist dropped by [\d.]+ points of F1", told)
+        made = err.splitlines()[-1]
+        assert status == 1 and re.search(r"--max-drop 5: no, artist dropped by [\d.]+ points of F1", made)
         assert "artist dropped" not in out and "keep" in out, "the gate speaks on stderr, the results are on stdout"
 
     def test_agreement(self, run):
@@ -152,15 +152,15 @@ class TestGates:
         assert status == 1 and "--min-agreement 90: no, agreement on artist is" in err and "artist" in out
 
     def test_both_and_one_says_no(self, run):
-        status, told, err = document(
+        status, made, err = document(
             run, "models/v1", "models/forgets", "both.conll", "--max-drop", 100, "--min-agreement", 90
         )
-        assert status == 1 and [gate["passed"] for gate in told["gates"]] == [True, False]
+        assert status == 1 and [gate["passed"] for gate in made["gates"]] == [True, False]
         assert "--max-drop 100: passed" in err and "--min-agreement 90: no" in err
 
     def test_a_new_type_that_was_hardly_learned(self, run):
-        status, told, err = document(run, "models/v1", "models/v2", "both.conll", "--min-gain", 0)
-        gained = told["scores"]["gained"]
+        status, made, err = document(run, "models/v1", "models/v2", "both.conll", "--min-gain", 0)
+        gained = made["scores"]["gained"]
         found = gained["city"]["new"]["f1"]
         assert status == 0 and "--min-gain 0: passed by city" in err and 0 < found < 100
         status, _, err = run("models/v1", "models/v2", "both.conll", "--min-gain", found + 0.01)
@@ -214,6 +214,6 @@ class TestDocuments:
     def test_every_field_is_told(self, models, here):
         """The keys the document has at its top, and those of agreement and scores, stand in docs/compare.md."""
         page = (ROOT / "docs" / "compare.md").read_text()
-        told = compare(models / "v1", models / "v2", "both.conll", device="cpu").as_dict()
-        for key in (*told, *told["agreement"]["all"], *told["scores"], *told["types"], "cases", "gates"):
+        made = compare(models / "v1", models / "v2", "both.conll", device="cpu").as_dict()
+        for key in (*made, *made["agreement"]["all"], *made["scores"], *made["types"], "cases", "gates"):
             assert f"`{key}`" in page, key

@@ -188,7 +188,7 @@ def test_on_seven_bits_too(taught, tmp_path, sentences, monkeypatch):
 
 def test_compared_with_where_it_came_from(taught, exported):
     difference = compare(taught, exported, generate(60, seed=3, types=["artist"]))
-    assert difference.agreement == 100 and difference.judgement.forget == 0 and difference.kinds["kept"] > 20
+    assert difference.agreement == 100 and difference.scored.forget == 0 and difference.kinds["kept"] > 20
 
 
 def test_another_family(tmp_path):

@@ -14,8 +14,7 @@ from safetensors.numpy import save_file
 from retainer.cli.main import main
 from retainer.data.generated import generate
 from retainer.errors import InputError
-from retainer.files import in_words
-from retainer.model.builtin import sha256
+from retainer.files import in_words, sha256
 from retainer.training.learn import learn
 from retainer.versions import retype
 from retainer.versions.delta import apply_delta, write_delta

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 from retainer.about import __version__
 from retainer.cli.output import say, say_table, tell
 from retainer.comparison.gates import Gates
-from retainer.comparison.type_sets import Types
+from retainer.comparison.type_sets import TypeSets
 from retainer.data.corpus import Corpus
 from retainer.data.plain import Texts, texts_or_corpus
-from retainer.data.text_files import save
 from retainer.errors import InputError
-from retainer.files import require_writable
+from retainer.files import require_writable, write_document
 from retainer.plurals import sentences
 from retainer.report.compare.compare_rows import (
     DRIFT_COLUMNS,
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 
     from retainer.comparison.changes import Case, Change
     from retainer.comparison.compare import Difference
-    from retainer.comparison.gates import Outcome
+    from retainer.comparison.gates import GateOutcome
 
 Rows = list[tuple[str, tuple[str, ...]]]
 REFUSED = 1
@@ -91,12 +90,12 @@ def compare(
     from retainer.versions.version import load
 
     before, after = (load(one, device=device, need_head=True) for one in (old, new))
-    gates.require_types(Types.of(before.types, after.types, given))
+    gates.require_types(TypeSets.of(before.types, after.types, given))
     tell(_taken_for(given))
     found = compared(before, after, given, tell=tell)
     outcomes = gates.outcomes(found)
     if target is not None:
-        save(_page(found, old, new, data, outcomes), str(target))
+        write_document(target, _page(found, old, new, data, outcomes))
     document = {"old": old, "new": new, "data": data, **found.as_dict()}
     with _open_pipe():
         if json:
@@ -117,7 +116,7 @@ def _taken_for(given: Corpus | Texts) -> str:
     return f"{given.source}: texts without annotation, so the versions are compared with each other"
 
 
-def _page(found: Difference, old: str, new: str, data: str, outcomes: Sequence[Outcome]) -> str:
+def _page(found: Difference, old: str, new: str, data: str, outcomes: Sequence[GateOutcome]) -> str:
     from retainer.report.compare.compare_page import version_page
 
     flags = [part for outcome in outcomes for part in (f"--{outcome.name}", f"{outcome.limit:g}")]
@@ -146,7 +145,7 @@ def _say_document(document: dict[str, Any], found: Difference) -> None:
     head = json_format.dumps({**document, "cases": []}, indent=2, ensure_ascii=False)
     sys.stdout.write(head.removesuffix("]\n}"))
     for at, case in enumerate(found.cases):
-        line = json_format.dumps(case.as_dict(found.scored), ensure_ascii=False)
+        line = json_format.dumps(case.as_dict(found.scored_types), ensure_ascii=False)
         sys.stdout.write(f"{',' if at else ''}\n    {line}")
     say("\n  ]\n}")
 

@@ -10,7 +10,7 @@ from retainer.cli.output import say, say_json, say_table, tell
 from retainer.data.generated import generate
 from retainer.data.io import write
 from retainer.data.tasks import Plan, plan
-from retainer.files import new_folder, require_free, write_text
+from retainer.files import new_folder, require_free, write_document, write_text
 from retainer.methods import METHODS
 from retainer.report.demo.page import page
 from retainer.report.draw.charts import curves
@@ -150,7 +150,7 @@ def _facts(sentences: int, epochs: int, seed: int, cells: dict[str, dict[str, An
 
 
 def _write(folder: Path, cells: dict[str, Any], examples: list[Example], facts: dict[str, str]) -> None:
-    write_text(folder / "report.html", page("Does it forget?", cells, examples, facts))
+    write_document(folder / "report.html", page("Does it forget?", cells, examples, facts))
     write_text(folder / "curves.svg", curves(cells))
     write_text(folder / "cells.json", json_format.dumps(cells, indent=1))
 

@@ -10,8 +10,7 @@ from retainer.about import __version__
 from retainer.cli.output import say, say_json, say_table, score_table, tell
 from retainer.data.corpus import Corpus
 from retainer.data.io import read
-from retainer.data.text_files import save
-from retainer.files import require_writable
+from retainer.files import require_writable, write_document
 from retainer.plurals import sentences
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def evaluate(
     tell_unscored(bare)
     if target is not None:
         called = shlex.join(["retainer", "evaluate", model, data, *(["--all"] if all else [])])
-        save(page_of([assessed(version, model, scores, reliability)], data, corpus, called), str(target))
+        write_document(target, page_of([assessed(version, model, scores, reliability)], data, corpus, called))
     means = {
         "old_macro": everything.macro_of(version.old_types),
         "new_macro": everything.macro_of(version.new_types),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from retainer.cli.output import say, tell
 from retainer.data.arriving import STDIN, arriving, in_chunks
 from retainer.errors import InputError
-from retainer.metrics.thresholds import above, require_thresholds
+from retainer.metrics.thresholds import above_threshold, require_thresholds
 
 if TYPE_CHECKING:
     from retainer.versions.version import Version
@@ -60,7 +60,7 @@ def predict(
         _require_curves(model, version)
     for chunk in chain([] if first is None else [first], chunks):
         for line, entities in zip(chunk, version.predict(chunk, calibrated=calibrated), strict=True):
-            say(json.dumps({"text": line, "entities": above(entities, threshold)}, ensure_ascii=False))
+            say(json.dumps({"text": line, "entities": above_threshold(entities, threshold)}, ensure_ascii=False))
 
 
 def _require_curves(model: str, version: Version) -> None:
