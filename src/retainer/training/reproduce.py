@@ -189,7 +189,7 @@ def _exemplars(then: Mapping[str, Any] | None, now: Mapping[str, Any] | None) ->
 
 
 def _counted(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Say how data differ, as far as counts tell."""
+    """Say how data differ, as far as counts show."""
     for what in ("sentences", "entities"):
         if then[what] != now[what]:
             return f"has {_plain(now[what])} {what} to learn from instead of {_plain(then[what])}"

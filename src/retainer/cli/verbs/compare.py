@@ -11,7 +11,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from retainer.about import __version__
-from retainer.cli.output import say, say_table, tell
+from retainer.cli.output import note, say, say_table
 from retainer.comparison.gates import Gates
 from retainer.comparison.type_sets import TypeSets
 from retainer.data.corpus import Corpus
@@ -91,8 +91,8 @@ def compare(
 
     before, after = (load(one, device=device, need_head=True) for one in (old, new))
     gates.require_types(TypeSets.of(before.types, after.types, given))
-    tell(_taken_for(given))
-    found = compared(before, after, given, tell=tell)
+    note(_taken_for(given))
+    found = compared(before, after, given, tell=note)
     outcomes = gates.outcomes(found)
     if target is not None:
         write_document(target, _page(found, old, new, data, outcomes))
@@ -103,12 +103,12 @@ def compare(
         else:
             _say_tables(found, old, new, data, show)
     for outcome in outcomes:
-        tell(outcome.sentence())
+        note(outcome.sentence())
     return 0 if all(outcome.passed for outcome in outcomes) else REFUSED
 
 
 def _taken_for(given: Corpus | Texts) -> str:
-    """Say what the data were taken for, since nobody told us."""
+    """Say what the data were taken for, because the call does not."""
     if isinstance(given, Corpus):
         return (
             f"{given.source}: annotated, {sentences(len(given))}; annotated types: {', '.join(given.types) or 'none'}"

@@ -6,7 +6,7 @@ import json as json_format
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retainer.cli.output import say, say_json, say_table, tell
+from retainer.cli.output import note, say, say_json, say_table
 from retainer.data.generated import generate
 from retainer.data.io import write
 from retainer.data.tasks import Plan, plan
@@ -56,7 +56,7 @@ def demo(
     folder = require_free(out)
     recipe = RECIPES["retainer"].changed({"epochs": epochs, "lr": 3e-4, "base_lr": 3e-4})
     made = corpus_plan(sentences, seed)
-    tell(f"four tasks of {len(made.slices[0])} sentences; each annotates one type only: {', '.join(DEMO_TYPES)}")
+    note(f"four tasks of {len(made.slices[0])} sentences; each annotates one type only: {', '.join(DEMO_TYPES)}")
     runs = run_both(made, recipe, seed, device)
     cells = _cells(runs, seed)
     _write(folder, cells, _examples(made, runs), _facts(sentences, epochs, seed, cells))
@@ -81,7 +81,7 @@ def corpus_parts(sentences: int, seed: int) -> dict[str, Corpus]:
 
 
 def _write_corpus(folder: str, sentences: int, seed: int, json: bool) -> None:
-    """Write the corpus for whoever wants to try the other verbs on it."""
+    """Write the corpus, to try the other verbs on it."""
     parts = corpus_parts(sentences, seed)
     with new_folder(folder) as scratch:
         for name, part in parts.items():
@@ -100,7 +100,7 @@ def run_both(tasks: Plan, recipe: Recipe, seed: int, device: str) -> dict[str, l
 
     runs: dict[str, list[TaskResult]] = {}
     for name in DEMO_METHODS:
-        tell(f"\n{name}")
+        note(f"\n{name}")
         first = runs[DEMO_METHODS[0]][0] if runs else None
         options = RunOptions(progress=ConsoleProgress())
         sequence = TaskSequence(tasks, METHODS[name], recipe=recipe, seed=seed, device=device, options=options)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from retainer.about import __version__
-from retainer.cli.output import say, say_json, say_table, score_table, tell
+from retainer.cli.output import note, say, say_json, say_table, score_table
 from retainer.data.corpus import Corpus
 from retainer.data.io import read
 from retainer.files import require_writable, write_document
@@ -47,8 +47,8 @@ def evaluate(
     version = load(model, device=device, need_head=True)
     unknown = [type_ for type_ in corpus.types if type_ not in version.types]
     if unknown:
-        told = "count as missed" if all else "are left out (--all counts them as missed)"
-        tell(f"types the model does not know {told}: {', '.join(unknown)}")
+        fate = "count as missed" if all else "are left out (--all counts them as missed)"
+        note(f"types the model does not know {fate}: {', '.join(unknown)}")
     everything, reliability = version.assess(corpus, all=all)
     scores, bare = everything.only(corpus.types), unscored(version, corpus)
     tell_unscored(bare)
@@ -68,14 +68,14 @@ def evaluate(
 
 
 def unscored(version: Version, corpus: Corpus) -> list[str]:
-    """Return the types of a version that the data have nowhere: whether a find of them is right, nobody knows."""
+    """Return the types of a version that the data have nowhere: whether a find of them is right cannot be known."""
     return [type_ for type_ in version.types if type_ not in corpus.types]
 
 
 def tell_unscored(types: Iterable[str]) -> None:
     """Name the types that are not scored, if there are any."""
     if named := ", ".join(types):
-        tell(f"not in the data, so not scored: {named}")
+        note(f"not in the data, so not scored: {named}")
 
 
 def assessed(version: Version, name: str, scores: Scores, reliability: dict[str, Any]) -> Assessed:
@@ -109,7 +109,7 @@ def _trust(reliability: dict[str, Any], calibrated: bool) -> str:
 
 
 def _rows(version: Version, means: dict[str, float | None]) -> dict[str, float]:
-    """Name the two means that tell a version from a model: what was kept and what was gained."""
+    """Name the two means a version has beside a model's: what was kept and what was gained."""
     if not (version.new_types and version.old_types):
         return {}
     named = {"keep (old types)": means["old_macro"], "gain (new types)": means["new_macro"]}

@@ -29,7 +29,7 @@ FEW = "too little data to set some aside (the tenth must have 10 sentences and s
 CHANCE = f"fewer than {ENOUGH_TO_SELECT} entities were set aside"
 """Why no epoch is chosen, though there is something to look at."""
 POOR = 20.0
-"""The F1 below which a version has hardly learned its new types, and its user is told."""
+"""The F1 below which a version has hardly learned its new types, and the summary says so."""
 
 
 def learn(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retainer.about import __version__
-from retainer.cli.output import say, tell
+from retainer.cli.output import note, say
 from retainer.errors import InputError
 from retainer.files import write_document
 from retainer.report.draw.runs import valid
@@ -80,7 +80,7 @@ def _ranked(found: Folder, parts: Parts | None, against: str | None) -> list[Sta
     from retainer.report.bench.method_comparison import standings
     from retainer.report.bench.method_tests import Judge
 
-    return standings(found, Judge(found, found.gold(parts), tell), against)
+    return standings(found, Judge(found, found.gold(parts), note), against)
 
 
 def _give(text: str, out: str | None) -> None:
