@@ -13,6 +13,7 @@ import pytest
 import slow_work
 import torch
 from elsewhere import Pipeline
+from made_once import made_once
 from tiny import SPECIAL, empty_wordpiece, pieces, texts
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import (
@@ -200,8 +201,11 @@ def pair(tmp_path_factory, encoder):
     from retainer.training.learn import learn
     from retainer.training.recipe import Recipe
 
-    place, recipe = tmp_path_factory.mktemp("pair"), Recipe(epochs=6, batch=8, base_lr=5e-3, lr=5e-3)
-    data = generate(200, seed=5, types=["artist", "city"])
-    learn(hide(data, ["artist"]), encoder, recipe=recipe, seed=1, device="cpu").save(place / "v1")
-    learn(hide(data, ["city"]), place / "v1", recipe=recipe, seed=2, device="cpu").save(place / "v2")
+    def teach(place):
+        recipe = Recipe(epochs=6, batch=8, base_lr=5e-3, lr=5e-3)
+        data = generate(200, seed=5, types=["artist", "city"])
+        learn(hide(data, ["artist"]), encoder, recipe=recipe, seed=1, device="cpu").save(place / "v1")
+        learn(hide(data, ["city"]), place / "v1", recipe=recipe, seed=2, device="cpu").save(place / "v2")
+
+    place = made_once(tmp_path_factory, "pair", teach)
     return {"v1": place / "v1", "v2": place / "v2"}

@@ -39,7 +39,7 @@ def test_every_pair_of_any_two_occurs():
 ALSO_ONNX = {("wordpiece", "BIOES"), ("bytelevel", "IOB1"), ("unigram", "IO")}
 """The graph depends on the network alone, and takes longer than all the rest."""
 
-TRAINING = ("--epochs", 8, "--set.lr", "3e-3", "--set.batch", 16, "--seed", 1, "--device", "cpu")
+TRAINING = ("--epochs", 5, "--set.lr", "5e-3", "--set.batch", 16, "--seed", 1, "--device", "cpu")
 
 
 @pytest.fixture(scope="module")
