@@ -2,18 +2,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from property_examples import examples
 from seqeval.metrics import classification_report
 
 from retainer.data.spans import Labels, Sentence, spans_of
-from retainer.metrics.f1 import (
-    Score,
-    backward_transfer,
-    forgetting,
-    gold_spans,
-    predicted_spans,
-    score,
-    spans_by_sentence,
-)
+from retainer.metrics.f1 import Score, gold_spans, score, spans_by_sentence
+from retainer.model.decode import predicted_spans
 
 TYPES = ("a-b", "c", "d")
 
@@ -35,7 +29,7 @@ def sequences(prefixes):
 def test_same_as_seqeval_per_sentence(prefixes):
     labels = Labels(("O", *(f"{letter}-{type_}" for letter in prefixes for type_ in TYPES)))
 
-    @settings(max_examples=1000, deadline=None)
+    @settings(max_examples=examples(200), deadline=None)
     @given(sequences(prefixes))
     def check(sentences):
         gold = [[pair[0] for pair in sentence] for sentence in sentences]
@@ -62,7 +56,7 @@ def test_same_as_seqeval_per_sentence(prefixes):
 def test_decoding_equals_the_plain_decoder():
     labels = Labels(("O", *(f"{letter}-{type_}" for letter in "BIES" for type_ in TYPES)))
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=examples(100), deadline=None)
     @given(sequences("BIES"))
     def check(sentences):
         tags = [[pair[1] for pair in sentence] for sentence in sentences]
@@ -105,10 +99,3 @@ def test_nothing_found_and_nothing_there():
     labels = Labels(("O", "B-c", "I-c"))
     scores = score(*from_tags([["O"]], [["O"]], labels, ("c",))[:2], ("c",))
     assert scores.micro == scores.macro == 0 and scores.as_dict()["per_type"]["c"]["support"] == 0
-
-
-def test_forgetting_and_backward_transfer():
-    steps = [{"a": 80.0}, {"a": 90.0, "b": 70.0}, {"a": 60.0, "b": 75.0, "c": 50.0}]
-    assert forgetting(steps) == {"a": 30.0, "b": -5.0}, "best earlier minus last"
-    assert backward_transfer(steps) == {"a": -20.0, "b": 5.0}, "last minus first"
-    assert forgetting([{"a": 80.0}]) == {}

@@ -16,13 +16,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from retainer.bench.cell import found_spans, gold_spans, pack, save, save_gold
+from retainer.bench.cell import found_spans, pack, save_gold, save_result, stored_gold
+from retainer.bench.result import CellResult
 from retainer.cli.main import main
 from retainer.data.corpus import Corpus
 from retainer.data.generated import generate
 from retainer.data.io import write
 from retainer.data.spans import Sentence, Span
-from retainer.metrics.significance import bootstrap, counts, f1, holm, paired_t
+from retainer.metrics.significance import bootstrap, count_entities, f1_of_counts, holm, paired_t
 from retainer.report.bench.cases import study
 from retainer.report.bench.folder import read_data, read_folder, types_of
 from retainer.report.bench.means import lines, lowest, mean_run
@@ -42,9 +43,9 @@ SKILL = {"joint": 0.95, "rdp": 0.85, "rdp-no-cd": 0.84, "extend_ner": 0.6, "fine
 
 def scored(gold, found, known, new):
     """One task of a cell, counted from spans."""
-    made = counts(gold, found, known).sum(0)
-    micro, macro = f1(made)
-    each = [float(f1(made[i : i + 1])[0]) for i in range(len(known))]
+    made = count_entities(gold, found, known).sum(0)
+    micro, macro = f1_of_counts(made)
+    each = [float(f1_of_counts(made[i : i + 1])[0]) for i in range(len(known))]
     per_type = {t: {"precision": v, "recall": v, "f1": v, "support": 9} for t, v in zip(known, each, strict=True)}
     old = [v for t, v in zip(known, each, strict=True) if t not in new]
     return {
@@ -79,7 +80,7 @@ def make_cell(folder, gold, setting, place, seed, groups=None, preset="p", **mor
     }  # fmt: skip
     file = folder / preset / setting / place / f"seed-{seed}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    save(file, document, [pack(task) for task in spans])
+    save_result(file, CellResult.of(document), [pack(task) for task in spans])
     return file
 
 
@@ -193,7 +194,7 @@ class TestNumbers:
 
     def test_differences(self, made):
         found, (first, second) = ranked(made)
-        gold = gold_spans(made / "p")
+        gold = stored_gold(made / "p")
         for standing in (first, second):
             test = standing.tests["extend_ner"]
             sides = []
@@ -210,7 +211,7 @@ class TestNumbers:
                     spans = found_spans(made / "p" / standing.setting / method / f"seed-{seed}.json")
                     for at, task in enumerate(spans):
                         known = [t for group in GROUPS[standing.setting][: at + 1] for t in group]
-                        slow[-1].append(counts(gold, [task.get(i, ()) for i in range(len(gold))], known))
+                        slow[-1].append(count_entities(gold, [task.get(i, ()) for i in range(len(gold))], known))
             assert test.sentences.difference == pytest.approx(bootstrap(*slow, draws=200).difference)
             assert test.sentences.p == bootstrap(*slow, draws=200).p
             assert test.sentences.low == pytest.approx(bootstrap(*slow, draws=200).low)

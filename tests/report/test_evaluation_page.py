@@ -10,7 +10,7 @@ from html_reader import Reader, headline, words
 from retainer.cli.main import main
 from retainer.data.generated import generate
 from retainer.data.io import write
-from retainer.metrics.calibration import fit, reliability
+from retainer.metrics.calibration import fit_curve, reliability
 from retainer.metrics.f1 import Score, Scores
 from retainer.report.evaluation import reliability_plots as drawing
 from retainer.report.evaluation.page import evaluation_page
@@ -28,7 +28,7 @@ def made(name="v2", types=("artist", "city"), curves=("artist",), count=400, see
     right = rng.uniform(size=count) < 1 / (1 + np.exp(-slope * np.log(scores / (1 - scores + 1e-9))))
     owners = [types[i] for i in rng.integers(len(types), size=count)] if count else []
     chosen = np.array([owner in curves for owner in owners], dtype=bool)
-    better = np.where(chosen, fit(scores, right)(scores), scores)
+    better = np.where(chosen, fit_curve(scores, right)(scores), scores)
     found = {side: reliability(s, right, owners, types) for side, s in (("plain", scores), ("calibrated", better))}
     table = Scores({type_: Score(70, 100, 90 + at) for at, type_ in enumerate(types)})
     return Assessed(name, table, found, tuple(curves)), {"plain": scores, "calibrated": better}, right, owners
@@ -217,7 +217,7 @@ class TestVerbs:
         [
             (["report", "v2"], "needs annotated sentences (--data FILE)"),
             (["report", "v2", "--data", "test.conll", "--latex"], "are for a bench"),
-            (["evaluate", "v2", "test.conll", "--page", "v1"], "no plain file"),
+            (["evaluate", "v2", "test.conll", "--page", "v1"], "not a plain file"),
         ],
     )
     def test_bad_calls(self, folder, capsys, monkeypatch, call, says):

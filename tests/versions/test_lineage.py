@@ -14,8 +14,7 @@ from safetensors.numpy import save_file
 from retainer.cli.main import main
 from retainer.data.generated import generate
 from retainer.errors import InputError
-from retainer.files import in_words
-from retainer.model.builtin import sha256
+from retainer.files import in_words, sha256
 from retainer.training.learn import learn
 from retainer.versions import retype
 from retainer.versions.delta import apply_delta, write_delta
@@ -157,7 +156,7 @@ class TestRecord:
         """A record may come from a stranger, and rollback writes what it names."""
         for field in ("files", "parent_files"):
             (models / "v1" / "retainer.json").write_text(json.dumps({**record(models / "v1"), field: {name: "0"}}))
-            with pytest.raises(InputError, match="no place inside a folder"):
+            with pytest.raises(InputError, match="not a path inside the folder"):
                 Lineage.read(models / "v1")
         assert run("rollback", "v1", "--out", "back")[0] == 2
 
@@ -432,7 +431,7 @@ class TestKeepParent:
         write(generate(60, seed=8, types=["dish"]), "dish.conll", "conll")
         call = ("learn", "dish.conll", "--from", "v1", "--out", "w2", "--epochs", 1, "--device", "cpu")
         status, out, _ = run(*call, "--keep-parent")
-        assert status == 0 and "kept      the version before" in out and "kB" in out
+        assert status == 0 and "kept      the previous version" in out and "kB" in out
         assert in_words(sum(map(len, bytes_of(models / "w2" / "parent").values()))) in out
         assert not (models / "v2" / "parent").exists(), "nothing is kept unless asked for"
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from retainer.errors import InputError
-from retainer.files import new_folder, write_bytes
+from retainer.files import new_folder, refusals_about, write_document
 
 _MARK = "\ufeff"
 
@@ -26,28 +26,15 @@ def load(path: str) -> str:
 
 def save(made: str | Mapping[str, str], path: str) -> None:
     """Put a file in place, or a new folder with files by their names: whole or not at all."""
-    try:
-        if isinstance(made, str):
-            _save_file(_marked(made).encode(), path)
-        else:
-            _save_folder({name: _marked(text).encode() for name, text in made.items()}, path)
-    except OSError as error:
-        raise InputError(f"{path}: the file cannot be written ({error.strerror})") from error
-    except UnicodeEncodeError as error:
-        half = error.object[error.start]
-        raise InputError(f"{path}: {half!r} is half a surrogate pair, no character; remove it") from error
+    if isinstance(made, str):
+        return write_document(path, _marked(made))
+    with refusals_about(path):
+        _save_folder({name: _marked(text).encode() for name, text in made.items()}, path)
 
 
 def _marked(text: str) -> str:
     """Give a text that begins with a byte order mark one more, for ``load`` to take."""
     return _MARK + text if text.startswith(_MARK) else text
-
-
-def _save_file(data: bytes, path: str) -> None:
-    target = Path(path)
-    if target.exists() and not target.is_file():
-        raise InputError(f"{path}: this is no plain file, so it cannot be replaced; name another")
-    write_bytes(target, data)
 
 
 def _save_folder(files: Mapping[str, bytes], path: str) -> None:

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from retainer.errors import InputError
-from retainer.files import require_inside
-from retainer.model.builtin import sha256
+from retainer.files import require_inside, sha256
 
 FILE = "retainer.json"
 WEIGHTS = "model.safetensors"

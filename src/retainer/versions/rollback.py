@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from retainer.errors import InputError
-from retainer.files import new_folder, require_room, size_of
-from retainer.model.builtin import sha256
+from retainer.files import new_folder, require_room, sha256, size_of
 from retainer.versions.history import short, versions_of
 from retainer.versions.lineage import FILE, PARENT, Lineage
 from retainer.versions.stored_parent import KEPT, kept, restore, whole

@@ -16,8 +16,7 @@ from typing import Any
 from safetensors import SafetensorError
 
 from retainer.errors import InputError
-from retainer.files import require_inside
-from retainer.model.builtin import sha256
+from retainer.files import require_inside, sha256
 from retainer.versions.delta import apply_delta, write_delta
 from retainer.versions.lineage import CARD, FILE, PARENT, Lineage, contents, foreign_files
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from retainer.data.spans import Labels
 from retainer.errors import InputError
-from retainer.model.builtin import sha256
+from retainer.files import sha256
 from retainer.versions.delta import Stored
 from retainer.versions.history import short
 from retainer.versions.lineage import FILE, PARENT, WEIGHTS, Lineage, Record, contents, hash_of

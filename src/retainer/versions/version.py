@@ -15,11 +15,11 @@ from retainer.data.corpus import Corpus
 from retainer.data.io import read
 from retainer.data.spans import Sentence, Span
 from retainer.errors import InputError
-from retainer.files import new_folder
-from retainer.metrics.calibration import apply, hits, read_curves, reliability
+from retainer.files import new_folder, sha256
+from retainer.metrics.calibration import calibrate, hits, read_curves, reliability
 from retainer.metrics.f1 import Scores, gold_spans, score, spans_by_sentence
-from retainer.model.builtin import HUB_NAME, sha256
-from retainer.model.heads import Kind
+from retainer.model.builtin import HUB_NAME
+from retainer.model.heads import HeadKind
 from retainer.model.onnx import FILE as ONNX
 from retainer.model.onnx import Exported, export, load_exported
 from retainer.model.predict import entities, find, scores_of
@@ -100,7 +100,7 @@ class Version:
     def calibrated(self, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the entities of a text with scores that say how probably each is right."""
         raw = np.array([entity["score"] for entity in found])
-        scores = apply(read_curves(self.lineage.calibration), raw, (entity["entity_group"] for entity in found))
+        scores = calibrate(read_curves(self.lineage.calibration), raw, (entity["entity_group"] for entity in found))
         return [{**entity, "score": score} for entity, score in zip(found, scores.tolist(), strict=True)]
 
     def tag(self, sentences: Sequence[Sentence]) -> list[tuple[Span, ...]]:
@@ -139,7 +139,7 @@ class Version:
         chosen = np.isin(spans.type, [types.index(type_) for type_ in told])
         names = [types[number] for number in spans.type[chosen]]
         plain, right = scores_of(spans, tagged)[chosen], hits(spans, gold)[chosen]
-        better = apply(read_curves(self.lineage.calibration), plain, names)
+        better = calibrate(read_curves(self.lineage.calibration), plain, names)
         both = {"plain": plain, "calibrated": better}
         return score(gold, spans, types), {name: reliability(made, right, names, told) for name, made in both.items()}
 
@@ -248,7 +248,7 @@ def _whole(text: str) -> str:
     return text
 
 
-def load(spec: str | Path, *, device: str = "auto", head: Kind = "linear", need_head: bool = False) -> Version:
+def load(spec: str | Path, *, device: str = "auto", head: HeadKind = "linear", need_head: bool = False) -> Version:
     """Load ``builtin``, a version's folder, any token-classification checkpoint, or a bare encoder.
 
     Folders we saved are checked against their recorded hash first. A bare encoder gets an empty head of the given

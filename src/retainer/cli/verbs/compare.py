@@ -11,14 +11,13 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from retainer.about import __version__
-from retainer.cli.output import say, say_table, tell
+from retainer.cli.output import note, say, say_table
 from retainer.comparison.gates import Gates
-from retainer.comparison.type_sets import Types
+from retainer.comparison.type_sets import TypeSets
 from retainer.data.corpus import Corpus
 from retainer.data.plain import Texts, texts_or_corpus
-from retainer.data.text_files import save
 from retainer.errors import InputError
-from retainer.files import require_writable
+from retainer.files import require_writable, write_document
 from retainer.plurals import sentences
 from retainer.report.compare.compare_rows import (
     DRIFT_COLUMNS,
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 
     from retainer.comparison.changes import Case, Change
     from retainer.comparison.compare import Difference
-    from retainer.comparison.gates import Outcome
+    from retainer.comparison.gates import GateOutcome
 
 Rows = list[tuple[str, tuple[str, ...]]]
 REFUSED = 1
@@ -70,14 +69,14 @@ def compare(
     Exit status 1 means that a gate (--max-drop, --min-agreement, --min-gain) said no, and only that.
 
     :param old: the version to compare with: a version's folder, any token-classification checkpoint, or a hub name
-    :param new: the version in question, from wherever it is
+    :param new: the version in question, given in the same ways
     :param data: annotated file or folder (docs/formats.md); or texts: one per line, JSON lines with a "text", or - for
         stdin
     :param max_drop: gate: the most points of F1 an old type may lose (needs annotated data)
     :param min_agreement: gate: the least agreement on every old type and on all together, in percent
     :param min_gain: gate: the least F1 of every type that only the new version knows (needs annotated data)
     :param json: print one JSON document, with all entities and their texts
-    :param page: write all that as an HTML page too
+    :param page: also write all of it as an HTML page
     :param show: how many entities of each kind to print
     :param device: auto, cpu or cuda
     """
@@ -91,12 +90,12 @@ def compare(
     from retainer.versions.version import load
 
     before, after = (load(one, device=device, need_head=True) for one in (old, new))
-    gates.require_types(Types.of(before.types, after.types, given))
-    tell(_taken_for(given))
-    found = compared(before, after, given, tell=tell)
+    gates.require_types(TypeSets.of(before.types, after.types, given))
+    note(_taken_for(given))
+    found = compared(before, after, given, tell=note)
     outcomes = gates.outcomes(found)
     if target is not None:
-        save(_page(found, old, new, data, outcomes), str(target))
+        write_document(target, _page(found, old, new, data, outcomes))
     document = {"old": old, "new": new, "data": data, **found.as_dict()}
     with _open_pipe():
         if json:
@@ -104,12 +103,12 @@ def compare(
         else:
             _say_tables(found, old, new, data, show)
     for outcome in outcomes:
-        tell(outcome.sentence())
+        note(outcome.sentence())
     return 0 if all(outcome.passed for outcome in outcomes) else REFUSED
 
 
 def _taken_for(given: Corpus | Texts) -> str:
-    """Say what the data were taken for, since nobody told us."""
+    """Say what the data were taken for, because the call does not."""
     if isinstance(given, Corpus):
         return (
             f"{given.source}: annotated, {sentences(len(given))}; annotated types: {', '.join(given.types) or 'none'}"
@@ -117,7 +116,7 @@ def _taken_for(given: Corpus | Texts) -> str:
     return f"{given.source}: texts without annotation, so the versions are compared with each other"
 
 
-def _page(found: Difference, old: str, new: str, data: str, outcomes: Sequence[Outcome]) -> str:
+def _page(found: Difference, old: str, new: str, data: str, outcomes: Sequence[GateOutcome]) -> str:
     from retainer.report.compare.compare_page import version_page
 
     flags = [part for outcome in outcomes for part in (f"--{outcome.name}", f"{outcome.limit:g}")]
@@ -146,7 +145,7 @@ def _say_document(document: dict[str, Any], found: Difference) -> None:
     head = json_format.dumps({**document, "cases": []}, indent=2, ensure_ascii=False)
     sys.stdout.write(head.removesuffix("]\n}"))
     for at, case in enumerate(found.cases):
-        line = json_format.dumps(case.as_dict(found.scored), ensure_ascii=False)
+        line = json_format.dumps(case.as_dict(found.scored_types), ensure_ascii=False)
         sys.stdout.write(f"{',' if at else ''}\n    {line}")
     say("\n  ]\n}")
 

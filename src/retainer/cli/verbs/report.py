@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retainer.about import __version__
-from retainer.cli.output import say, tell
-from retainer.data.text_files import save
+from retainer.cli.output import note, say
 from retainer.errors import InputError
+from retainer.files import write_document
 from retainer.report.draw.runs import valid
 from retainer.versions.lineage import FILE
 
@@ -31,11 +31,11 @@ def report(
     against: str | None = None,
     no_text: bool = False,
 ) -> None:
-    """Say which method of a bench to use and whether the difference is real: one page, or tables for a paper.
+    """Report which method of a bench is best and whether the difference is real: one page, or tables for a paper.
 
     The page is one HTML file that needs no network. It holds sentences of the corpus only if --data is given, and none
-    with --no-text. Of a version, the page has it and the versions before it that lie beside it, on the sentences of
-    --data: what each finds, and how often it is right at which score.
+    with --no-text. Of a version, the page has it and those of its earlier versions that lie beside it, on the
+    sentences of --data: what each finds, and how often it is right at which score.
 
     :param folder: what bench wrote: its --out, or the folder of a preset, a setting or a method in it; or a version
     :param out: file to write (default: FOLDER/report.html, of a version FOLDER.html beside it; tables go to stdout)
@@ -72,7 +72,7 @@ def report(
     given = {"--data": data, "--against": against}
     flags = [part for name, value in given.items() if value for part in (name, value)]
     command = shlex.join(["retainer", "report", folder, *flags, *(["--no-text"] if no_text else [])])
-    save(_page(found, ranked, parts, no_text, command), str(target))
+    write_document(target, _page(found, ranked, parts, no_text, command))
     say(str(target))
 
 
@@ -80,7 +80,7 @@ def _ranked(found: Folder, parts: Parts | None, against: str | None) -> list[Sta
     from retainer.report.bench.method_comparison import standings
     from retainer.report.bench.method_tests import Judge
 
-    return standings(found, Judge(found, found.gold(parts), tell), against)
+    return standings(found, Judge(found, found.gold(parts), note), against)
 
 
 def _give(text: str, out: str | None) -> None:
@@ -88,7 +88,7 @@ def _give(text: str, out: str | None) -> None:
     if out is None:
         say(valid(text).rstrip("\n"))
     else:
-        save(valid(text), out)
+        write_document(out, valid(text))
 
 
 def _page(found: Folder, ranked: list[Standing], parts: Parts | None, no_text: bool, command: str) -> str:

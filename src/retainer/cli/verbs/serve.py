@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from importlib.util import find_spec
 
-from retainer.cli.output import tell
+from retainer.cli.output import note
 from retainer.errors import InputError
 
 NEEDED = ("fastapi", "uvicorn")
@@ -31,18 +31,18 @@ def serve(
     A version whose folder was replaced is loaded beside the old one and takes over without losing a request: on
     SIGHUP, on POST /v1/reload if there is a token, and by itself with --watch. SIGTERM stops after the last answer.
 
-    :param models: versions to serve, by folder, hub name or NAME=FOLDER; the first is the default
-    :param host: the address to listen on; only this machine reaches the default
+    :param models: versions to serve, by folder, hub name or NAME=FOLDER; the first answers requests that name none
+    :param host: the address to listen on; the default is reached from this machine alone
     :param port: the port to listen on; 0 takes a free one
-    :param token_file: a file with a token that every request must send (Authorization: Bearer TOKEN)
+    :param token_file: a file with a token that every request must show (Authorization: Bearer TOKEN)
     :param cors: origins of pages that may send requests, such as https://example.org
     :param allow_host: more host names to answer to, for a proxy that passes them on
     :param watch: look for new versions every so many seconds (default: only on request)
-    :param max_body: the most bytes of a request
-    :param max_texts: the most texts of a request
-    :param max_characters: the most characters of a text
-    :param max_requests: the most requests at once
-    :param timeout: the most seconds a request may take
+    :param max_body: maximum bytes of a request
+    :param max_texts: maximum texts of a request
+    :param max_characters: maximum characters of a text
+    :param max_requests: maximum requests at once
+    :param timeout: maximum seconds a request may take
     :param device: auto, cpu or cuda
     """
     _require_extra()
@@ -62,9 +62,9 @@ def serve(
     paths = paths_by_name(models)
     bound = bind_socket(host, port)
     if not token and not is_local(host):
-        tell(f"retainer: every client that reaches {host} may send requests; --token-file restricts that")
-    registry = Registry(paths, Metrics(), tell, device=device)
-    run_server(registry, settings, bound, tell, watch=watch)
+        note(f"retainer: every client that reaches {host} may send requests; --token-file restricts that")
+    registry = Registry(paths, Metrics(), note, device=device)
+    run_server(registry, settings, bound, note, watch=watch)
 
 
 def _require_extra() -> None:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from retainer.errors import InputError, nearest
+from retainer.metrics.significance import SIGNIFICANCE_LEVEL
 from retainer.report.bench.folder import Folder
-from retainer.report.bench.method_tests import FEW, LEVEL, Gain, Judge, Test, chosen_row, gain_of
+from retainer.report.bench.method_tests import FEW, Gain, Judge, Test, chosen_row, gain_of
 from retainer.report.bench.numbers import probability, signed
 from retainer.report.bench.ranking import COLUMNS, Ranking
 from retainer.report.bench.rows import Row
@@ -123,4 +124,4 @@ def verdict(test: Test | None) -> str:
     p = f"p {'' if test.p < 0.001 else '= '}{probability(test.p)} over {len(test.seeds)} seeds"
     if test.real:
         return f"real beyond chance, {p}"
-    return f"{'uncertain among so many comparisons' if test.p < LEVEL else 'could be chance'}, {p}"
+    return f"{'uncertain among so many comparisons' if test.p < SIGNIFICANCE_LEVEL else 'could be chance'}, {p}"

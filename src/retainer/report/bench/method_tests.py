@@ -12,7 +12,18 @@ import numpy as np
 from retainer.bench.cell import found_spans
 from retainer.data.spans import Span
 from retainer.methods import METHODS
-from retainer.metrics.significance import Bootstrap, Weights, compared, counts, drawn, f1, holm, paired_t, scores
+from retainer.metrics.significance import (
+    SIGNIFICANCE_LEVEL,
+    Bootstrap,
+    Weights,
+    compare_drawn,
+    count_entities,
+    draw_test_sets,
+    f1_of_counts,
+    holm,
+    mean_scores,
+    paired_t,
+)
 from retainer.report.bench.folder import Folder
 from retainer.report.bench.rows import Row
 
@@ -23,7 +34,6 @@ FEW = "needs 3 seeds"
 NO_GOLD = "there are no gold spans; call bench once more, or give --data"
 NO_SPANS = "no spans kept"
 OTHER = "its spans do not fit the gold ones"
-LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -45,7 +55,7 @@ class Test:
     @property
     def real(self) -> bool:
         """Whether the difference stays below the level after the correction."""
-        return self.adjusted is not None and self.adjusted < LEVEL
+        return self.adjusted is not None and self.adjusted < SIGNIFICANCE_LEVEL
 
 
 @dataclass
@@ -93,7 +103,7 @@ class Judge:
             if excuse := next((score for score in each if isinstance(score, str)), None):
                 return excuse if one is row else f"{chosen.name}: {excuse}"
             sides.append(np.mean([score for score in each if not isinstance(score, str)], axis=0))
-        return compared(*sides)
+        return compare_drawn(*sides)
 
     def _scores(self, row: Row, seed: int, size: int) -> Scores | str:
         """Return what a cell scores on the drawn test sets, averaged over tasks."""
@@ -115,15 +125,15 @@ class Judge:
         tables = []
         for task, spans in zip(cell["tasks"], found, strict=True):
             known += task["types"]
-            table = counts(self.gold, [spans.get(at, ()) for at in range(len(self.gold))], known)
+            table = count_entities(self.gold, [spans.get(at, ()) for at in range(len(self.gold))], known)
             if (
-                abs(float(f1(table[: _tested(row, len(table))].sum(0))[0]) - task["micro"]) > 0.1
+                abs(float(f1_of_counts(table[: _tested(row, len(table))].sum(0))[0]) - task["micro"]) > 0.1
             ):  # released code counts a little differently
                 return OTHER
             tables.append(table[:size])
         if size not in self._sets:
-            self._sets[size] = drawn(size, draws=self.draws)
-        return scores(tables, self._sets[size])
+            self._sets[size] = draw_test_sets(size, draws=self.draws)
+        return mean_scores(tables, self._sets[size])
 
     @property
     def fits(self) -> bool:

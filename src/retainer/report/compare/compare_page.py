@@ -31,7 +31,7 @@ from retainer.report.draw.runs import valid
 if TYPE_CHECKING:
     from retainer.comparison.changes import Case, Change
     from retainer.comparison.compare import Difference
-    from retainer.comparison.gates import Outcome
+    from retainer.comparison.gates import GateOutcome
     from retainer.data.spans import Span
 
 MOST = 10_000
@@ -61,7 +61,7 @@ class Piece:
 
 
 def version_page(
-    difference: Difference, old: str, new: str, outcomes: Sequence[Outcome], facts: Mapping[str, str]
+    difference: Difference, old: str, new: str, outcomes: Sequence[GateOutcome], facts: Mapping[str, str]
 ) -> str:
     """Write the page: the verdict, the scores, the drift, the texts, how it was made."""
     finding = headline(difference, old, new)
@@ -85,7 +85,7 @@ def version_page(
             drifts=drift_rows(difference),
             kinds=KINDS,
             types=types,
-            scored=bool(difference.scored),
+            scored=bool(difference.scored_types),
             cases=islice(_cases(difference), MOST),
             differing=differing,
             most=MOST,
@@ -117,7 +117,7 @@ def _glances(difference: Difference) -> list[dict[str, str]]:
 
 def _cases(difference: Difference) -> Iterator[dict[str, Any]]:
     """Lay out the texts in which the versions differ."""
-    scored = set(difference.scored)
+    scored = set(difference.scored_types)
     for case in difference.cases:
         if case.differs:
             gold = set(case.gold)

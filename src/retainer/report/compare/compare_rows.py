@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from retainer.comparison.agreement import TypeAgreement
     from retainer.comparison.changes import Case, Change
     from retainer.comparison.compare import Difference
-    from retainer.comparison.scored import Judged
+    from retainer.comparison.scored import TypeScores
     from retainer.metrics.f1 import Score
     from retainer.metrics.significance import Bootstrap
 
@@ -49,14 +49,14 @@ AROUND = 60
 
 def score_rows(difference: Difference) -> list[tuple[str, tuple[str, ...]]]:
     """Lay out precision, recall and F1 before and after: the kept types, then the gained ones."""
-    judgement = difference.judgement
-    if judgement is None:
+    scored = difference.scored
+    if scored is None:
         return []
-    return [(type_, _scores(one)) for some in (judgement.kept, judgement.gained) for type_, one in some.items()]
+    return [(type_, _scores(one)) for some in (scored.kept, scored.gained) for type_, one in some.items()]
 
 
-def _scores(one: Judged) -> tuple[str, ...]:
-    apart = one.apart and one.apart["f1"]
+def _scores(one: TypeScores) -> tuple[str, ...]:
+    apart = one.differences and one.differences["f1"]
     star = " *" if one.real else ""
     ends = (f"{signed(apart.difference)}{star}", span(apart)) if apart else ("new", "")
     return (str(one.new.support), *_measures(one.old), *_measures(one.new), *ends)
@@ -70,22 +70,22 @@ def _measures(score: Score | None) -> tuple[str, str, str]:
 
 def mean_rows(difference: Difference) -> list[tuple[str, str, str, str]]:
     """Lay out keep, forget and gain: a name, what it means, the number and its interval."""
-    judgement = difference.judgement
-    if judgement is None:
+    scored = difference.scored
+    if scored is None:
         return []
     rows = []
-    if judgement.keep is not None and judgement.forgotten is not None:
-        lost = judgement.forgotten
-        rows.append(("keep", "macro F1 of the new version on the old types", f"{judgement.keep:.2f}", ""))
-        rows.append(("forget", f"what is missing of {judgement.before:.2f}", f"{lost.difference:.2f}", span(lost)))
-    if judgement.gain is not None:
-        rows.append(("gain", "macro F1 of the new version on the new types", f"{judgement.gain:.2f}", ""))
+    if scored.keep is not None and scored.forgotten is not None:
+        lost = scored.forgotten
+        rows.append(("keep", "macro F1 of the new version on the old types", f"{scored.keep:.2f}", ""))
+        rows.append(("forget", f"what is missing of {scored.before:.2f}", f"{lost.difference:.2f}", span(lost)))
+    if scored.gain is not None:
+        rows.append(("gain", "macro F1 of the new version on the new types", f"{scored.gain:.2f}", ""))
     return rows
 
 
 def drift_rows(difference: Difference) -> list[tuple[str, tuple[str, ...]]]:
     """Lay out what became of the old version's entities, type by type and together."""
-    rows = dict(difference.drifts)
+    rows = dict(difference.agreements)
     made = [(type_, _drift(drift)) for type_, drift in rows.items()]
     return [*made, ("all old types", _drift(difference.total))] if len(made) > 1 else made
 
@@ -98,7 +98,7 @@ def _drift(drift: TypeAgreement) -> tuple[str, ...]:
         percent(drift.agreement),
         between,
         *(str(number) for number in (drift.kept, drift.moved, drift.relabelled, drift.lost)),
-        percent(drift.silent),
+        percent(drift.silent_drift),
         str(drift.gained),
         str(drift.taken),
     )
@@ -125,20 +125,20 @@ def percent(value: float | None) -> str:
 
 def headline(difference: Difference, old: str, new: str) -> Markup:
     """Say in one sentence how the new version does."""
-    judgement, agreement = difference.judgement, difference.agreement
+    scored, agreement = difference.scored, difference.agreement
     if not _apart(difference):
-        never = [type_ for type_, number in difference.fresh.items() if not number]
+        never = [type_ for type_, number in difference.found_of_gained_types.items() if not number]
         found = Markup(" {} never finds {}, though it knows the name.").format(new, ", ".join(never)) if never else ""
         return Markup("{} and {} find the same: there is no difference.").format(old, new) + found
-    if judgement is not None and judgement.keep is not None:
+    if scored is not None and scored.keep is not None:
         one = len(difference.types.kept) == 1
         said = Markup("{} keeps <b>{:.1f}</b> of {:.1f} F1 on the old type{}").format(
-            new, judgement.keep, judgement.before, "" if one else "s"
+            new, scored.keep, scored.before, "" if one else "s"
         )
-        if judgement.gain is None:
+        if scored.gain is None:
             return said + "."
         return said + Markup(" and reaches <b>{:.1f}</b> on the new {}.").format(
-            judgement.gain, "one" if len(difference.types.learned) == 1 else "ones"
+            scored.gain, "one" if len(difference.types.learned) == 1 else "ones"
         )
     if agreement is None:
         return Markup("Neither version finds an entity of an old type here.")
@@ -152,16 +152,16 @@ def _apart(difference: Difference) -> int:
 def remarks(difference: Difference) -> list[str]:
     """Say what else is to be known: what is real, what drifted, what is new."""
     said = [*_certainty(difference), *_fates(difference.total)]
-    if found := {type_: number for type_, number in difference.fresh.items() if number}:
+    if found := {type_: number for type_, number in difference.found_of_gained_types.items() if number}:
         named = ", ".join(f"{number} {type_}" for type_, number in found.items())
         said.append(f"Entities of types only the new version knows: {named}.")
     return said
 
 
 def _certainty(difference: Difference) -> Iterator[str]:
-    if difference.judgement is None or not difference.judgement.kept:
+    if difference.scored is None or not difference.scored.kept:
         return
-    kept = difference.judgement.kept
+    kept = difference.scored.kept
     worse = [f"{type_} ({signed(-one.drop)})" for type_, one in kept.items() if one.real and one.drop > 0]
     better = [f"{type_} ({signed(-one.drop)})" for type_, one in kept.items() if one.real and one.drop < 0]
     yield f"Worse beyond chance: {', '.join(worse)}." if worse else "No old type got worse beyond chance."
