@@ -232,7 +232,7 @@ class TestNumbers:
                 slow = [cell["tasks"][task]["per_type"][type_]["f1"] for cell in row.cells]
                 assert run.f1(task, type_) == pytest.approx(statistics.fmean(slow))
         drawn = lines("FG-1-PG-1", rows)
-        assert drawn.values["rdp"][2] == pytest.approx(row.last("macro")) and drawn.f1(0, "nobody") is None
+        assert drawn.values["rdp"][2] == pytest.approx(row.last("macro")) and drawn.f1(0, "unknown") is None
         assert lowest([drawn]) % 10 == 0 and types_of(rows) == TYPES
 
     def test_words(self):
@@ -360,7 +360,7 @@ class TestPage:
         html = page_of(bench)
         assert "rdp (old/tiny)" in html and "rdp (new/tiny)" in html and "/home/me" not in html
 
-    def test_legends_have_no_numbers_of_nobody(self, made):
+    def test_legends_have_no_numbers_that_were_not_measured(self, made):
         """A number in a legend is one of this report, or a threshold that holds for it."""
         html = page_of(made)
         legends = " ".join(re.findall(r'<ul class="legend">.*?</ul>', html, re.DOTALL))
@@ -414,20 +414,20 @@ class TestMissing:
 
     def test_columns_that_are_empty_everywhere_are_left_out(self, bench):
         named = 'scope="col">p, sentences<', 'scope="col">on sentences<', 'scope="col">published<'
-        assert [name in page_of(bench) for name in named] == [True, True, False], "nobody published these tasks"
+        assert [name in page_of(bench) for name in named] == [True, True, False], "no paper has these tasks"
         (bench / "p" / "gold.spans.json.gz").unlink()
         html = page_of(bench)
         assert not any(name in html for name in named) and 'scope="col">p, seeds<' in html
         assert main(["report", str(bench), "--markdown", "--out", str(bench / "t.md")]) == 0
-        told = (bench / "t.md").read_text()
-        assert "p, seeds |" in told and "p, sentences" not in told and "published" not in told
+        printed = (bench / "t.md").read_text()
+        assert "p, seeds |" in printed and "p, sentences" not in printed and "published" not in printed
         checker = Checker()
         checker.feed(html)
         assert all(
             len({len(row) for row in checker.tables[name]}) == 1 for name in checker.tables if "compared" in name
         )
 
-    def test_numbers_that_differ_between_settings_are_told(self, bench):
+    def test_values_that_differ_between_settings_are_printed(self, bench):
         for file in (bench / "p").glob("FG-*/*/seed-*.json"):
             document = json.loads(file.read_text())
             document["recipe"] = {"epochs": 20 if document["setting"] == "FG-2-PG-1" else 10, "batch": 8}
@@ -471,9 +471,9 @@ class TestMissing:
 def wrong(capsys, *argv):
     """Run a call that must fail with one sentence."""
     assert main(["report", *map(str, argv)]) == 2
-    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("retainer: ")]
-    assert len(told) == 1
-    return told[0]
+    printed = [line for line in capsys.readouterr().err.splitlines() if line.startswith("retainer: ")]
+    assert len(printed) == 1
+    return printed[0]
 
 
 class TestRefusals:

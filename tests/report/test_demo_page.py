@@ -91,7 +91,7 @@ def test_page_reaches_for_nothing(cells, example):
     assert not {"src", "href"} & {name for name, _ in reader.attributes}
 
 
-def test_the_legend_has_no_numbers_of_nobody(cells):
+def test_the_legend_has_no_numbers_that_were_not_measured(cells):
     legend = re.search(r'<ul class="legend">.*?</ul>', page("t", cells, [], {}), re.DOTALL)[0]
     assert re.findall(r"(?<!F)\d+", re.sub("<[^>]+>", "", legend)) == ["20"]
 

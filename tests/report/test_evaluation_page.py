@@ -89,10 +89,10 @@ class TestPlots:
 
     def test_words_for_those_who_cannot_see(self):
         one, *_ = made()
-        told = plots(page(one))["v2, city"].find("desc").text
+        said = plots(page(one))["v2, city"].find("desc").text
         first = one.side("plain", "city")["bins"][0]
-        assert f"score {100 * first['score']:.1f} percent, right {100 * first['right']:.1f} percent" in told
-        assert "calibrated" not in told
+        assert f"score {100 * first['score']:.1f} percent, right {100 * first['right']:.1f} percent" in said
+        assert "calibrated" not in said
 
 
 class TestNumbers:
@@ -202,8 +202,8 @@ class TestVerbs:
         monkeypatch.chdir(folder)
         write(generate(40, seed=9, types=["city"]), tmp_path / "cities.conll", "conll")
         assert main(["report", "v2", "--data", str(tmp_path / "cities.conll"), "--out", str(tmp_path / "r.html")]) == 0
-        told = capsys.readouterr().err
-        assert "v1 knows no type of" in told and "not in the data, so not scored: artist" in told
+        said = capsys.readouterr().err
+        assert "v1 knows no type of" in said and "not in the data, so not scored: artist" in said
         assert ">artist<" not in (tmp_path / "r.html").read_text()
         (folder / "v2").rename(tmp_path / "v2")
         try:

@@ -16,7 +16,7 @@ from retainer.data.tasks import hide
 from retainer.data.words import word_offsets
 from retainer.training.learn import learn
 from retainer.training.recipe import Recipe
-from retainer.versions.retype import rename
+from retainer.versions.retype import rename_types
 
 EVIL = '<img src="x" onerror="window.hurt=1">\u202egnp'
 """A type whose name is markup, and turns around what follows it."""
@@ -36,7 +36,7 @@ def places(tmp_path_factory, encoder):
     )
     second = learn(hide(data, ["city"]), folder / "v1", dev=dev, recipe=recipe, seed=2, device="cpu")
     second.save(folder / "v2")
-    rename(retainer.load(folder / "v2", device="cpu"), {"city": EVIL}).save(folder / "v3")
+    rename_types(retainer.load(folder / "v2", device="cpu"), {"city": EVIL}).save(folder / "v3")
     return [str(folder / "v1"), str(folder / "v2"), f"{NAMED}={folder / 'v3'}"]
 
 

@@ -15,8 +15,8 @@ from retainer.serve.batches import CHARACTERS, Batches
 from retainer.serve.metrics import Gauge, Metrics, Reading
 from retainer.serve.model_paths import Stamp, stamp
 from retainer.serve.responses import Refusal
-from retainer.versions.card import flat
-from retainer.versions.lineage import CARD
+from retainer.versions.card import on_one_line
+from retainer.versions.lineage import CARD_FILE
 from retainer.versions.version import Version, load
 
 WARM_UP = "A first text, so that nobody waits for what happens only once ."
@@ -46,7 +46,7 @@ class Registry:
     ) -> None:
         """Load all versions; one that cannot be loaded is refused, for nobody is on duty in its place yet."""
         self.places, self.counters, self.device = dict(places), counters, device
-        self.tell: Callable[[str], None] = lambda line: tell(flat(line))  # names of types may hold any character
+        self.tell: Callable[[str], None] = lambda line: tell(on_one_line(line))  # names of types may hold any character
         self.failed: dict[str, datetime] = {}
         """Versions whose folder changed to something that cannot be loaded, since when; the old one goes on."""
         self.draining = False
@@ -178,7 +178,7 @@ def _let_go_of_files(version: Version) -> None:
 def _card(place: str) -> str:
     """Return the model card, if there is one: people may have edited it."""
     try:
-        with (Path(place) / CARD).open(encoding="utf-8", errors="replace") as file:
+        with (Path(place) / CARD_FILE).open(encoding="utf-8", errors="replace") as file:
             return file.read(CARD_LENGTH)
     except OSError:
         return ""

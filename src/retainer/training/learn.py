@@ -23,7 +23,7 @@ from retainer.training.rehearsal import synthetic_sentences, with_generator
 from retainer.training.reproduce import Reproduction
 from retainer.training.request import LearnTask, job_of
 from retainer.versions.lineage import Lineage
-from retainer.versions.stored_parent import require_keepable
+from retainer.versions.stored_parent import require_storable_parent
 from retainer.versions.version import Version
 
 
@@ -63,7 +63,7 @@ def learn(
     job = job_of(data, start, types, method, dev, recipe or Recipe(), seed, device, exemplars)
     if keep_parent and folder is None:
         raise InputError("keep_parent needs a folder to put the version before into (out)")
-    parent = require_keepable(job.version.place, job.version.types) if keep_parent else None
+    parent = require_storable_parent(job.version.place, job.version.types) if keep_parent else None
     watch = watch or Progress()
     if replay is not None:
         replay.check(job.facts, job.version.lineage.own_hash, watch.note)
@@ -146,7 +146,7 @@ def _partial(folder: Path) -> Path:
 
 def _lineage(job: LearnTask, training: TrainingLoop, student: Tagger, measured: bool = True) -> Lineage:
     """Write down where the new version comes from."""
-    record = job.version.heir(**{name: value for name, value in job.facts.items() if name != "new"})
+    record = job.version.child_record(**{name: value for name, value in job.facts.items() if name != "new"})
     tasks = [tuple(type_ for type_ in task if type_ not in job.new) for task in record.tasks]
     seen = measure_effect(job.version.tagger, student, job.dev or job.train, job.told) if measured else None
     return dataclasses.replace(

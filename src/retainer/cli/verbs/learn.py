@@ -15,8 +15,8 @@ from retainer.plurals import amount, sentences
 from retainer.training.recipe import ENOUGH, RECIPE_FIELDS, Recipe
 from retainer.training.recipe import recipe as find_recipe
 from retainer.training.reproduce import Reproduction, record_of
-from retainer.versions.history import learned, short
-from retainer.versions.lineage import PARENT, Lineage
+from retainer.versions.history import describe_task, short_hash
+from retainer.versions.lineage import PARENT_FOLDER, Lineage
 
 if TYPE_CHECKING:
     from retainer.methods import Method
@@ -133,7 +133,7 @@ def _tell(version: Version, out: str, seconds: float, json: bool, replay: Reprod
     say(_summary(version, out, seconds))
     if replay:
         bits = "the same weights, bit for bit" if same else "other weights"
-        say(f"replayed  version {short(replay.record.own_hash)}: {bits}")
+        say(f"replayed  version {short_hash(replay.record.own_hash)}: {bits}")
     if measured := version.lineage.scores.get("balance"):
         say_table(balance_table(measured))
         say(measured["in_words"])
@@ -204,7 +204,7 @@ def _summary(version: Version, out: str, seconds: float) -> str:
     made, most = len(record.scores["history"]), record.recipe["epochs"]
     stopped = "" if made == most else f" (stopped early; at most {most})"
     lines = [
-        f"learned   {learned(record).removeprefix('learned ')}",
+        f"learned   {describe_task(record).removeprefix('learned ')}",
         f"before    {', '.join(old) or nothing}",
         f"method    {record.method}, epoch {record.scores['epoch']} of {made}{stopped}, {seconds:.0f} s",
         f"version   {out}",
@@ -229,6 +229,6 @@ def _summary(version: Version, out: str, seconds: float) -> str:
         lines.append(
             "kept      a language model of these sentences, their words in it (generators/), for later reviews"
         )
-    if (parent := Path(out) / PARENT).is_dir():
-        lines.append(f"kept      the version before, to go back to ({PARENT}/): {in_words(size_of(parent))}")
+    if (parent := Path(out) / PARENT_FOLDER).is_dir():
+        lines.append(f"kept      the version before, to go back to ({PARENT_FOLDER}/): {in_words(size_of(parent))}")
     return "\n".join(lines)

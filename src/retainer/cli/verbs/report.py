@@ -12,7 +12,7 @@ from retainer.cli.output import say, tell
 from retainer.errors import InputError
 from retainer.files import write_document
 from retainer.report.draw.runs import valid
-from retainer.versions.lineage import FILE
+from retainer.versions.lineage import RECORD_FILE
 
 if TYPE_CHECKING:
     from retainer.report.bench.folder import Folder, Parts
@@ -49,7 +49,7 @@ def report(
     """
     if markdown + latex + csv > 1:
         raise InputError("--markdown, --latex and --csv exclude each other; call report once for each")
-    if (Path(folder) / FILE).is_file():
+    if (Path(folder) / RECORD_FILE).is_file():
         from retainer.cli.version_report import chain_page
 
         if markdown or latex or csv or against:
