@@ -7,11 +7,11 @@ The table stands between two marks in README.md; the curve is docs/conll2003.svg
 
 from pathlib import Path
 
-from retainer.report.bench.folder import read_folder
-from retainer.report.bench.means import lines, lowest
-from retainer.report.bench.numbers import plain, spread
+from retainer.report.bench.folder import read_bench
+from retainer.report.bench.means import axis_start, method_lines
+from retainer.report.bench.numbers import mean_and_deviation, two_decimals
 from retainer.report.bench.ranking import Ranking
-from retainer.report.bench.rows import Row
+from retainer.report.bench.rows import MethodRow
 from retainer.report.draw.charts import picture
 from retainer.report.draw.svg import Frame, text_width
 
@@ -41,16 +41,19 @@ def table(ranked: list[Ranking]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *body])
 
 
-def _by_name(ranking: Ranking) -> dict[str, Row]:
+def _by_name(ranking: Ranking) -> dict[str, MethodRow]:
     return {row.name: row for row in ranking.rows}
 
 
-def _line(row: Row, settings: list[Row]) -> list[str]:
+def _line(row: MethodRow, settings: list[MethodRow]) -> list[str]:
     name = f"**`{row.name}`**" if row.name == "rdp" else f"`{row.name}`"
     scores = [
         text
         for one in settings
-        for text in (f"{spread(one.values('micro'))} / {spread(one.values('macro'))}", plain(one.last("old_macro")))
+        for text in (
+            f"{mean_and_deviation(one.values('micro'))} / {mean_and_deviation(one.values('macro'))}",
+            two_decimals(one.last("old_macro")),
+        )
     ]
     note = f" ({NOTES[row.name]})" if row.name in NOTES else ""
     return [name + note, str(len(row.cells)), *scores]
@@ -58,16 +61,16 @@ def _line(row: Row, settings: list[Row]) -> list[str]:
 
 def curve(ranked: list[Ranking]) -> str:
     """Draw macro F1 of all types so far over the tasks, a panel per setting."""
-    drawn = [lines(one.setting, [row for row in one.rows if row.name in DRAWN]) for one in ranked]
+    drawn = [method_lines(one.setting, [row for row in one.rows if row.name in DRAWN]) for one in ranked]
     tasks = max(len(one.tasks) for one in drawn)
-    frame = Frame(tasks, len(DRAWN), max(map(text_width, DRAWN)), plot_width=300, low=lowest(drawn))
+    frame = Frame(tasks, len(DRAWN), max(map(text_width, DRAWN)), plot_width=300, low=axis_start(drawn))
     notes = ["Macro F1 in percent of all types learned so far, after each task; means over seeds."]
     return picture(drawn, DRAWN, frame, "Macro F1 of all types so far", notes)
 
 
 def written() -> tuple[str, str]:
     """Return the README and the picture as they should be."""
-    ranked = read_folder(ROOT / "results" / "bench" / PRESET).rankings
+    ranked = read_bench(ROOT / "results" / "bench" / PRESET).rankings
     text = README.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)

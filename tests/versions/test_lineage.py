@@ -98,7 +98,7 @@ class TestRecord:
         assert one["recipe"]["epochs"] == 2 and one["seed"] == 0 and one["created"] and one["versions"]["torch"]
         files = {path.name for path in (made / "v2").iterdir()} - {"retainer.json", "README.md"}
         assert set(one["files"]) == files and one["files"]["model.safetensors"] == one["weights"]
-        assert str(made) not in json.dumps(one), "no path of anybody's machine"
+        assert str(made) not in json.dumps(one), "no path of the machine"
 
     def test_scores_per_type_where_the_dev_set_tells_something(self, made):
         scores = record(made / "v4")["scores"]

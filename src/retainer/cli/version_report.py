@@ -16,7 +16,7 @@ from retainer.versions.history import short_hash, versions_of
 from retainer.versions.rollback import require_record, versions_beside
 
 if TYPE_CHECKING:
-    from retainer.report.evaluation.reliability_numbers import Assessed
+    from retainer.report.evaluation.reliability_numbers import AssessedVersion
 
 
 def chain_page(folder: Path, data: str | None, out: str | None) -> None:
@@ -43,7 +43,7 @@ def _places(folder: Path) -> list[Path]:
     return [*(known[one.own_hash] for one in chain[:-1] if one.own_hash in known), folder]
 
 
-def _assessed(place: Path, corpus: Corpus, bare: dict[str, None], *, newest: bool) -> Assessed | None:
+def _assessed(place: Path, corpus: Corpus, bare: dict[str, None], *, newest: bool) -> AssessedVersion | None:
     """Measure a version; one that knows no type of the data is left out, unless the page is about it.
 
     Types that are not scored are added to ``bare``, so that they are told once for all versions.
