@@ -9,7 +9,7 @@ from retainer.data.generated import generate
 from retainer.data.tasks import hide
 from retainer.training.learn import learn
 from retainer.training.recipe import Recipe
-from retainer.versions.retype import rename
+from retainer.versions.retype import rename_types
 
 
 @pytest.fixture(scope="session")
@@ -22,7 +22,7 @@ def specs(tmp_path_factory, encoder):
     )
     second = learn(hide(data, ["city"]), folder / "v1", dev=dev, recipe=recipe, seed=2, device="cpu")
     second.save(folder / "v2")
-    rename(retainer.load(folder / "v2", device="cpu"), {"city": EVIL_TYPE}).save(folder / "v3")
+    rename_types(retainer.load(folder / "v2", device="cpu"), {"city": EVIL_TYPE}).save(folder / "v3")
     return [str(folder / "v1"), str(folder / "v2"), f"{MARKUP_NAME}={folder / 'v3'}"]
 
 
