@@ -25,6 +25,7 @@ from retainer.training.rehearsal import synthetic_sentences, with_generator
 from retainer.training.reproduce import Reproduction
 from retainer.training.request import Data, LearnRequest, RunOptions
 from retainer.versions.lineage import Lineage
+from retainer.versions.stored_parent import require_storable_parent
 from retainer.versions.version import Version
 
 Trained = tuple[Tagger, TrainingLoop]
