@@ -10,7 +10,7 @@ from retainer.data.generated import generate
 from retainer.data.tasks import hide
 from retainer.training.learn import learn
 from retainer.training.recipe import Recipe
-from retainer.versions.retype import rename
+from retainer.versions.retype import rename_types
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +24,7 @@ def specs(tmp_path_factory, encoder):
         first.save(folder / "v1")
         second = learn(hide(data, ["city"]), folder / "v1", dev=dev, recipe=recipe, seed=2, device="cpu")
         second.save(folder / "v2")
-        rename(retainer.load(folder / "v2", device="cpu"), {"city": EVIL_TYPE}).save(folder / "v3")
+        rename_types(retainer.load(folder / "v2", device="cpu"), {"city": EVIL_TYPE}).save(folder / "v3")
 
     folder = made_once(tmp_path_factory, "lineage", teach)
     return [str(folder / "v1"), str(folder / "v2"), f"{MARKUP_NAME}={folder / 'v3'}"]
