@@ -11,7 +11,7 @@ from retainer.report.bench.rows import MethodRow
 _NEAR = 1.0
 """A difference of fewer points of macro F1 decides nothing, however many runs there are."""
 _CHEAPER = 0.8
-"""The share of the best method's time below which another one is preferred if it cannot be told apart in F1."""
+"""The share of the best method's time below which another one is preferred, if their F1 cannot be distinguished."""
 _FEW_ENTITIES = 200
 """A test part with fewer entities than this says little."""
 
