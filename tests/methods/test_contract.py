@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+from dataclasses import replace
 
 import pytest
 import torch
@@ -17,26 +18,26 @@ from retainer.training.prepare import prepare
 from retainer.training.recipe import Recipe
 from retainer.training.speed.attention_maps import attention_maps
 from retainer.training.step import TrainingStep
-from retainer.training.teacher_targets import OldTypeAnnotation
+from retainer.training.task_data import TaskData
 from retainer.versions.version import load
 
 NAMES = [name for name, one in METHODS.items() if not one.joint and one.quirks == NONE]
 ONCE = Recipe(epochs=1, batch=8, lr=1e-3, holdout=0)
 
 
-def lesson_of(name, version, corpus):
-    return prepare(version.tagger, corpus, None, ["city"], METHODS[name], ONCE)
+def prepared_for(name, version, corpus):
+    return prepare(version.tagger, TaskData(corpus, ("city",)), METHODS[name], ONCE)
 
 
-def descend(lesson, steps):
-    """Make some steps of training, whatever the method needs for them, and return the descent after each."""
-    with attention_maps([lesson.student, lesson.live] if "maps" in lesson.method.needs else []):
-        descent = TrainingStep(lesson, lesson.slice, Recipe(epochs=100, batch=8, lr=1e-3, warmup=0.0))
-        descent.begin(0)
-        batches = lesson.slice.shuffled(8, 0)
-        for step in range(steps):
-            descent(*batches[step % len(batches)])
-            yield descent
+def train(prepared, steps):
+    """Make some steps of training, whatever the method needs for them, and return it after each."""
+    with attention_maps(prepared.mapped):
+        step = TrainingStep(prepared, prepared.slice, Recipe(epochs=100, batch=8, lr=1e-3, warmup=0.0))
+        step.begin(0)
+        batches = prepared.slice.shuffled(8, 0)
+        for number in range(steps):
+            step(*batches[number % len(batches)])
+            yield step
 
 
 def corpus_of(*sentences):
@@ -44,7 +45,7 @@ def corpus_of(*sentences):
 
 
 def tensors():
-    """All tensors Python knows of that hold numbers: graphs traced for an export leave some that hold none."""
+    """All tensors Python has made since it was frozen that hold numbers."""
     return [
         found for found in gc.get_objects() if type(found) in (torch.Tensor, torch.nn.Parameter) and not found.is_meta
     ]
@@ -56,6 +57,17 @@ ODD = {
     "one word": corpus_of(("paris", (Span(0, 1, "city"),))),
     "only the new type": corpus_of(*[("new york", (Span(0, 2, "city"),))] * 9),
 }
+
+
+@pytest.fixture(scope="module")
+def few(city):
+    """Three batches of sentences."""
+    return replace(city, sentences=city.sentences[:24])
+
+
+@pytest.fixture(scope="module")
+def foreign(checkpoint):
+    return checkpoint("O", "B-z", "I-z", "E-z", "S-z")
 
 
 @contextlib.contextmanager
@@ -71,44 +83,43 @@ def filling(device, seed, *, strict=True):
 class TestEveryMethod:
     @pytest.mark.parametrize("odd", ODD)
     def test_odd_slices(self, name, odd, first):
-        lesson = lesson_of(name, first, ODD[odd])
-        for descent in descend(lesson, 2):
-            assert torch.isfinite(descent.log[: int(descent.step)]).all()
-        assert all(torch.isfinite(tensor).all() for tensor in lesson.student.state_dict().values())
+        prepared = prepared_for(name, first, ODD[odd])
+        for step in train(prepared, 2):
+            assert torch.isfinite(step.log[: int(step.step)]).all()
+        assert all(torch.isfinite(tensor).all() for tensor in prepared.student.state_dict().values())
 
     @pytest.mark.parametrize("odd", ODD)
     def test_odd_slices_with_nothing_new(self, name, odd, first):
         """More data for what the model knows: no new row, and every artist is annotated."""
         data = [s.with_spans(Span(x.start, x.end, "artist") for x in s.spans) for s in ODD[odd]]
-        truth = OldTypeAnnotation(("artist",))
         corpus = Corpus(tuple(data), "test", "generated", "IOB2")
-        lesson = prepare(first.tagger, corpus, None, [], METHODS[name], ONCE, truth=truth)
-        for descent in descend(lesson, 2):
-            assert torch.isfinite(descent.log[: int(descent.step)]).all()
-        student = lesson.student
-        assert student.head.new is None and student.labels == first.tagger.labels and lesson.changed == 0
+        prepared = prepare(first.tagger, TaskData(corpus, (), retaught=("artist",)), METHODS[name], ONCE)
+        for step in train(prepared, 2):
+            assert torch.isfinite(step.log[: int(step.step)]).all()
+        student = prepared.student
+        assert student.head.new is None and student.labels == first.tagger.labels and prepared.changed == 0
         assert all(torch.isfinite(tensor).all() for tensor in student.state_dict().values())
         assert (student.head.weight() != first.tagger.head.weight()).any(), "its rows learn"
 
     def test_before_the_first_step_nothing_has_changed(self, name, first, city):
-        lesson = lesson_of(name, first, city)
-        old, new = run_tagger(first.tagger, lesson.slice).logits, run_tagger(lesson.student, lesson.slice).logits
+        prepared = prepared_for(name, first, city)
+        old, new = run_tagger(first.tagger, prepared.slice).logits, run_tagger(prepared.student, prepared.slice).logits
         assert torch.equal(old, new[:, : old.shape[1]]) and torch.equal(old.argmax(-1), new.argmax(-1))
 
     def test_gradients_belong_to_the_student(self, name, first, city):
         before = {key: tensor.clone() for key, tensor in first.tagger.state_dict().items()}
-        lesson = lesson_of(name, first, city)
-        (descent,) = descend(lesson, 1)
+        prepared = prepared_for(name, first, city)
+        (step,) = train(prepared, 1)
         assert all(parameter.grad is None for parameter in first.tagger.parameters())
         assert all(torch.equal(before[key], tensor) for key, tensor in first.tagger.state_dict().items())
-        moved = {key for key, parameter in lesson.student.named_parameters() if parameter.grad is not None}
+        moved = {key for key, parameter in prepared.student.named_parameters() if parameter.grad is not None}
         assert any(key.startswith("head.new") for key in moved)
         assert any(key.startswith("network") for key in moved) == (METHODS[name].trainable == "all")
-        assert descent.log[0].isfinite().all()
+        assert step.log[0].isfinite().all()
 
-    def test_the_same_seed_the_same_version_saved_and_loaded(self, name, first, city, tmp_path):
-        one = learn(city, first, method=name, recipe=ONCE, seed=3, device="cpu")
-        learn(city, first, method=name, recipe=ONCE, seed=3, device="cpu", out=tmp_path / "v")
+    def test_the_same_seed_the_same_version_saved_and_loaded(self, name, first, few, tmp_path):
+        one = learn(few, first, method=name, recipe=ONCE, seed=3, device="cpu")
+        learn(few, first, method=name, recipe=ONCE, seed=3, device="cpu", out=tmp_path / "v")
         again = load(tmp_path / "v", device="cpu")
         state = one.tagger.state_dict()
         assert all(torch.equal(state[key], tensor) for key, tensor in again.tagger.state_dict().items())
@@ -117,32 +128,31 @@ class TestEveryMethod:
         assert one.predict(text) == again.predict(text)
 
     @pytest.mark.parametrize("half", [False, True])
-    def test_nothing_is_read_that_was_not_written(self, name, half, first, city, monkeypatch):
+    def test_nothing_is_read_that_was_not_written(self, name, half, first, few, monkeypatch):
         """On a GPU fresh memory holds what others left there; here it is filled with what cannot go unnoticed."""
         monkeypatch.setattr("retainer.training.step.has_bfloat16", lambda device: half)
-        plain = learn(city, first, method=name, dev=city, recipe=ONCE, seed=3, device="cpu")
+        plain = learn(few, first, method=name, dev=few, recipe=ONCE, seed=3, device="cpu")
         monkeypatch.setattr("retainer.training.learn.repeatable", filling)
-        filled = learn(city, first, method=name, dev=city, recipe=ONCE, seed=3, device="cpu")
+        filled = learn(few, first, method=name, dev=few, recipe=ONCE, seed=3, device="cpu")
         for one, other in zip(*(version.tagger.parameters() for version in (plain, filled)), strict=True):
             assert torch.equal(one, other)
 
-    def test_from_a_foreign_checkpoint(self, name, checkpoint, city):
-        start = load(checkpoint("O", "B-z", "I-z", "E-z", "S-z"), device="cpu")
-        learned = learn(city, start, method=name, recipe=ONCE, device="cpu")
+    def test_from_a_foreign_checkpoint(self, name, foreign, few):
+        start = load(foreign, device="cpu")
+        learned = learn(few, start, method=name, recipe=ONCE, device="cpu")
         assert learned.types == ("z", "city") and learned.lineage.scores["changed_by_growing"] == 0
 
     def test_memory_does_not_grow_with_steps(self, name, first, city):
-        gc.collect()
-        before = (
-            tensors()
-        )  # left by whatever ran earlier; kept alive here, so none of them goes or gives its place away
-        others = {id(found) for found in before}
         sizes = {}
-        for step, _ in enumerate(descend(lesson_of(name, first, city), 12)):
-            if step in (3, 11):  # with batches of the same shape
-                gc.collect()
-                stores = (found.untyped_storage() for found in tensors() if id(found) not in others)
-                sizes[step] = sum({store.data_ptr(): store.nbytes() for store in stores}.values())
+        gc.freeze()  # what earlier tests left behind is neither looked at nor collected from here on
+        try:
+            for step, _ in enumerate(train(prepared_for(name, first, city), 12)):
+                if step in (3, 11):  # with batches of the same shape
+                    gc.collect()
+                    stores = (found.untyped_storage() for found in tensors())
+                    sizes[step] = sum({store.data_ptr(): store.nbytes() for store in stores}.values())
+        finally:
+            gc.unfreeze()
         assert sizes[11] == sizes[3] > 0
 
     def test_nobody_pays_for_what_another_needs(self, name, first, city, monkeypatch):
@@ -151,7 +161,7 @@ class TestEveryMethod:
         monkeypatch.setattr(
             type(first.tagger), "_encode", lambda self, batch, **kw: asked.append(kw) or encode(self, batch, **kw)
         )
-        list(descend(lesson_of(name, first, city), 1))
+        list(train(prepared_for(name, first, city), 1))
         wanted = {"layers": "output_hidden_states", "maps": "output_attentions"}
         allowed = {wanted[need] for need in METHODS[name].needs if need in wanted}
         assert {key for kw in asked for key in kw} == allowed

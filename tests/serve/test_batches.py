@@ -1,4 +1,4 @@
-"""The queue: a crowd is computed together, a lone text at once, and nobody's texts spoil another's."""
+"""The queue: waiting texts are computed together, a lone text at once, and no request fails because of another."""
 
 import asyncio
 import threading
@@ -6,12 +6,12 @@ import time
 
 import pytest
 
-from retainer.serve.batches import TEXTS, Batches
+from retainer.serve.batches import MAX_BATCH_TEXTS, Batches
 from retainer.serve.metrics import Metrics
 
 
 class Slow:
-    """A version that notes what it is given, and waits where it is told to."""
+    """A version that remembers its batches, and waits while its gate is closed."""
 
     def __init__(self):
         self.batches, self.gate = [], threading.Event()
@@ -32,7 +32,7 @@ def version():
 
 @pytest.fixture
 def queue(version):
-    made = Batches("v", version, Metrics(), characters=1000)
+    made = Batches("v", version, Metrics(), max_characters=1000)
     yield made
     version.gate.set()
     made.close()
@@ -60,7 +60,7 @@ def test_what_waits_while_the_version_works_is_one_batch(queue, version):
 
 
 def test_a_lone_text_does_not_wait(queue, version):
-    """There is no timer: fifty questions, one after the other, take next to nothing."""
+    """There is no timer: fifty requests, one after the other, take next to nothing."""
 
     async def run():
         began = time.perf_counter()
@@ -78,13 +78,13 @@ def test_a_batch_is_bounded_by_texts_and_by_characters(queue, version):
         first = queue.submit(["first"])
         while not version.batches:
             await asyncio.sleep(0.001)
-        rest = [queue.submit(["x"] * (TEXTS + 10)), queue.submit(["y" * 400] * 3), queue.submit(["z" * 5000])]
+        rest = [queue.submit(["x"] * (MAX_BATCH_TEXTS + 10)), queue.submit(["y" * 400] * 3), queue.submit(["z" * 5000])]
         version.gate.set()
         return await asyncio.gather(first, *rest)
 
     found = asyncio.run(run())
-    assert [len(one) for one in found] == [1, TEXTS + 10, 3, 1]
-    assert all(len(batch) <= TEXTS for batch in version.batches)
+    assert [len(one) for one in found] == [1, MAX_BATCH_TEXTS + 10, 3, 1]
+    assert all(len(batch) <= MAX_BATCH_TEXTS for batch in version.batches)
     assert all(sum(map(len, batch)) <= 1000 or len(batch) == 1 for batch in version.batches)
 
 
@@ -118,7 +118,7 @@ def test_a_text_that_breaks_the_version_breaks_its_own_request_only(queue, versi
     assert words(fine) == [["fine"]] and words(also) == [["also fine"]]
 
 
-def test_who_left_is_not_computed(queue, version):
+def test_texts_of_a_client_that_left_are_not_computed(queue, version):
     async def run():
         version.gate.clear()
         first = queue.submit(["first"])

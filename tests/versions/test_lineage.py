@@ -439,7 +439,7 @@ class TestKeepParent:
         write(generate(60, seed=8, types=["dish"]), "dish.conll", "conll")
         call = ("learn", "dish.conll", "--from", "v1", "--out", "w2", "--epochs", 1, "--device", "cpu")
         status, out, _ = run(*call, "--keep-parent")
-        assert status == 0 and "kept      the version before" in out and "kB" in out
+        assert status == 0 and "kept      the previous version" in out and "kB" in out
         assert in_words(sum(map(len, bytes_of(models / "w2" / "parent").values()))) in out
         assert not (models / "v2" / "parent").exists(), "nothing is kept unless asked for"
 

@@ -1,6 +1,7 @@
 """Types renamed, merged, dropped and split: in every scheme of tags, with both heads, with and without a record."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -38,14 +39,29 @@ def model(request, checkpoint, encoder, artist):
     return learn(replace(corpus, sentences=tuple(spans)), encoder, recipe=recipe, device="cpu")
 
 
+@cache
 def words(version):
     """Kind and type of every word, and the probability of the answer."""
-    tagged = tag(version.tagger, version.tagger.tokenize(TEXTS, version.tagger.device))
-    return [version.tagger.labels.parts[at] for at in tagged.ids], tagged.probabilities
+    answers = tag(version.tagger, version.tagger.tokenize(TEXTS, version.tagger.device))
+    return [version.tagger.labels.parts[at] for at in answers.ids], answers.probabilities
+
+
+@cache
+def tagged(version):
+    return version.tag(TEXTS)
 
 
 def found(version, types):
-    return [[span for span in spans if span.type in types] for spans in version.tag(TEXTS)]
+    return [[span for span in spans if span.type in types] for spans in tagged(version)]
+
+
+LONGER = Recipe(epochs=8, base_lr=3e-3, lr=3e-3, batch=8, holdout=0, patience=0)
+
+
+@pytest.fixture(scope="module")
+def able(encoder):
+    """A version that knows its artists and cities."""
+    return learn(generate(120, seed=5, types=["artist", "city"]), encoder, recipe=LONGER, device="cpu")
 
 
 OPERATIONS = {
@@ -139,14 +155,11 @@ class TestSplit:
         fine = {name for name, _ in before if name.endswith(("north", "south"))}
         assert moved and moved <= fine and len(fine) >= 2
 
-    def test_the_difference_is_learned(self, encoder, city):
-        recipe = Recipe(epochs=25, base_lr=1e-3, lr=1e-3, batch=8, holdout=0, patience=0)
-        both = generate(120, seed=5, types=["artist", "city"])
-        version = learn(both, encoder, recipe=recipe, device="cpu")
-        made = retype.split_type(version, "city", ["north", "south"])
+    def test_the_difference_is_learned(self, able):
+        made = retype.split_type(able, "city", ["north", "south"])
         data = compass(generate(120, seed=5, types=["city"]))
         assert made.evaluate(data).per_type["south"].recall == 0 < made.evaluate(data).per_type["north"].recall
-        learned = learn(data, made, recipe=recipe, device="cpu").evaluate(data)
+        learned = learn(data, made, recipe=LONGER, device="cpu").evaluate(data)
         assert learned.per_type["north"].f1 > 60 and learned.per_type["south"].f1 > 60
 
     def test_only_one_of_them_is_annotated(self, checkpoint, city, quick):
@@ -189,12 +202,10 @@ class TestLater:
         assert learned.tagger.labels.outside == changed.tagger.labels.outside
         assert learned.tagger.labels.names[learned.tagger.labels.outside] == "O"
 
-    def test_a_dropped_type_can_be_learned_again(self, encoder, artist, city):
-        recipe = Recipe(epochs=25, base_lr=1e-3, lr=1e-3, batch=8, holdout=0, patience=0)
-        both = generate(120, seed=5, types=["artist", "city"])
-        dropped = retype.drop_types(learn(both, encoder, recipe=recipe, device="cpu"), ["city"])
+    def test_a_dropped_type_can_be_learned_again(self, able):
+        dropped = retype.drop_types(able, ["city"])
         assert dropped.types == ("artist",) and not any(found(dropped, ["city"]))
-        again = learn(generate(120, seed=5, types=["city"]), dropped, recipe=recipe, device="cpu")
+        again = learn(generate(120, seed=5, types=["city"]), dropped, recipe=LONGER, device="cpu")
         assert again.types == ("artist", "city")
         assert again.evaluate(generate(120, seed=5, types=["city"])).per_type["city"].f1 > 60
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -49,6 +49,15 @@ def spans_by_sentence(spans: Spans, sentence_starts: Array, types: Sequence[str]
     return [tuple(spans_) for spans_ in found]
 
 
+class TypeScores(TypedDict):
+    """Precision, recall and F1 in percent, and the number of annotated entities, as result files hold them."""
+
+    precision: float
+    recall: float
+    f1: float
+    support: int
+
+
 @dataclass(frozen=True)
 class Score:
     """How well one type, or several counted together, were found."""
@@ -72,7 +81,7 @@ class Score:
         """Harmonic mean of the two."""
         return 200 * self.correct / (self.predicted + self.support) if self.correct else 0.0
 
-    def as_dict(self) -> dict[str, float]:
+    def as_dict(self) -> TypeScores:
         """Return precision, recall, F1 and support for a result file."""
         return {"precision": self.precision, "recall": self.recall, "f1": self.f1, "support": self.support}
 

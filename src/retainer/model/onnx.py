@@ -20,9 +20,10 @@ from transformers import AutoTokenizer
 from retainer.data.spans import Labels
 from retainer.errors import InputError
 from retainer.files import sha256
+from retainer.model.batches import Batch
 from retainer.model.tagger import Tagger, require_vocabulary
 from retainer.model.tagger_output import TaggerOutput
-from retainer.model.tokenization import Batch, Tokenization
+from retainer.model.tokenization import Tokenization
 
 FILE = "model.onnx"
 INPUTS = ("input_ids", "attention_mask")

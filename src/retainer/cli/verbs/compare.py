@@ -11,7 +11,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from retainer.about import __version__
-from retainer.cli.output import say, say_table, tell
+from retainer.cli.output import note, say, say_table
 from retainer.comparison.gates import Gates
 from retainer.comparison.type_sets import TypeSets
 from retainer.data.corpus import Corpus
@@ -69,14 +69,14 @@ def compare(
     Exit status 1 means that a gate (--max-drop, --min-agreement, --min-gain) said no, and only that.
 
     :param old: the version to compare with: a version's folder, any token-classification checkpoint, or a hub name
-    :param new: the version in question, from wherever it is
+    :param new: the version in question, given in the same ways
     :param data: annotated file or folder (docs/formats.md); or texts: one per line, JSON lines with a "text", or - for
         stdin
     :param max_drop: gate: the most points of F1 an old type may lose (needs annotated data)
     :param min_agreement: gate: the least agreement on every old type and on all together, in percent
     :param min_gain: gate: the least F1 of every type that only the new version knows (needs annotated data)
     :param json: print one JSON document, with all entities and their texts
-    :param page: write all that as an HTML page too
+    :param page: also write all of it as an HTML page
     :param show: how many entities of each kind to print
     :param device: auto, cpu or cuda
     """
@@ -91,8 +91,8 @@ def compare(
 
     before, after = (load(one, device=device, need_head=True) for one in (old, new))
     gates.require_types(TypeSets.of(before.types, after.types, given))
-    tell(_taken_for(given))
-    found = compared(before, after, given, tell=tell)
+    note(_taken_for(given))
+    found = compared(before, after, given, tell=note)
     outcomes = gates.outcomes(found)
     if target is not None:
         write_document(target, _page(found, old, new, data, outcomes))
@@ -103,12 +103,12 @@ def compare(
         else:
             _say_tables(found, old, new, data, show)
     for outcome in outcomes:
-        tell(outcome.sentence())
+        note(outcome.sentence())
     return 0 if all(outcome.passed for outcome in outcomes) else REFUSED
 
 
 def _taken_for(given: Corpus | Texts) -> str:
-    """Say what the data were taken for, since nobody told us."""
+    """Say what the data were taken for, because the call does not."""
     if isinstance(given, Corpus):
         return (
             f"{given.source}: annotated, {sentences(len(given))}; annotated types: {', '.join(given.types) or 'none'}"

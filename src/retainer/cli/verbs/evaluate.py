@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from retainer.about import __version__
-from retainer.cli.output import say, say_json, say_table, score_table, tell
+from retainer.cli.output import note, say, say_json, say_table, score_table
 from retainer.data.corpus import Corpus
 from retainer.data.io import read
 from retainer.files import require_writable, write_document
@@ -34,10 +34,10 @@ def evaluate(
     Types of the model that are annotated nowhere in the data are named, and not scored: O means "not annotated".
 
     :param model: a version's folder, any token-classification checkpoint, or a hub name
-    :param data: annotated file or folder in any format of docs/formats.md; told from the content
+    :param data: annotated file or folder in any format of docs/formats.md; detected from the content
     :param all: count types the model does not know as missed, instead of leaving them out
     :param json: print one JSON document
-    :param page: write an HTML page too: how often entities are right against their scores, plain and calibrated
+    :param page: also write an HTML page: how often entities are right against their scores, plain and calibrated
     :param device: auto, cpu or cuda
     """
     target = None if page is None else require_writable(page)
@@ -47,8 +47,8 @@ def evaluate(
     version = load(model, device=device, need_head=True)
     unknown = [type_ for type_ in corpus.types if type_ not in version.types]
     if unknown:
-        told = "count as missed" if all else "are left out (--all counts them as missed)"
-        tell(f"types the model does not know {told}: {', '.join(unknown)}")
+        fate = "count as missed" if all else "are left out (--all counts them as missed)"
+        note(f"types the model does not know {fate}: {', '.join(unknown)}")
     everything, reliability = version.assess(corpus, all=all)
     scores, bare = everything.only(corpus.types), unscored(version, corpus)
     tell_unscored(bare)
@@ -68,14 +68,14 @@ def evaluate(
 
 
 def unscored(version: Version, corpus: Corpus) -> list[str]:
-    """Return the types of a version that the data have nowhere: whether a find of them is right, nobody knows."""
+    """Return the types of a version that the data have nowhere: whether a find of them is right cannot be known."""
     return [type_ for type_ in version.types if type_ not in corpus.types]
 
 
 def tell_unscored(types: Iterable[str]) -> None:
     """Name the types that are not scored, if there are any."""
     if named := ", ".join(types):
-        tell(f"not in the data, so not scored: {named}")
+        note(f"not in the data, so not scored: {named}")
 
 
 def assessed(version: Version, name: str, scores: Scores, reliability: dict[str, Any]) -> AssessedVersion:
@@ -109,7 +109,7 @@ def _trust(reliability: dict[str, Any], calibrated: bool) -> str:
 
 
 def _rows(version: Version, means: dict[str, float | None]) -> dict[str, float]:
-    """Name the two means that tell a version from a model: what was kept and what was gained."""
+    """Name the two means a version has beside a model's: what was kept and what was gained."""
     if not (version.new_types and version.old_types):
         return {}
     named = {"keep (old types)": means["old_macro"], "gain (new types)": means["new_macro"]}

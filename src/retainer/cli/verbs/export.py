@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retainer.cli.output import say, tell
+from retainer.cli.output import note, say
 from retainer.data.corpus import Corpus
 from retainer.data.io import read_texts, write_suggestions
 from retainer.errors import InputError
@@ -44,7 +44,7 @@ def export(
     :param labelstudio: file to write: tasks with predictions, to import into Label Studio; needs --input
     :param prodigy: file to write: tasks with spans, to correct in Prodigy; needs --input
     :param input: the texts: a file with one text per line, JSON lines with a "text", or an annotated file or folder,
-        whose annotations are left behind
+        whose annotations are ignored
     :param device: where the model looks at the texts: auto, cpu or cuda
     """
     files = {"labelstudio": labelstudio, "prodigy": prodigy}
@@ -81,7 +81,7 @@ def _export_suggestions(model: str, format: str, file: str, input: str, device: 
     require_free(file)
     texts = read_texts(input)  # bad input is noticed before a model is loaded
     for what, count in texts.oddities.items():
-        tell(f"note: {count} {what}")
+        note(f"note: {count} {what}")
     from retainer.versions.version import load
 
     version = load(model, device=device, need_head=True)

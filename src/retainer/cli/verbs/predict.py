@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from retainer.cli.output import say, tell
+from retainer.cli.output import note, say
 from retainer.data.arriving import STDIN, arriving, in_chunks
 from retainer.errors import InputError
 from retainer.metrics.thresholds import above_threshold, require_thresholds
@@ -31,13 +31,13 @@ def predict(
     *,
     input: str | None = None,
     calibrated: bool = False,
-    threshold: dict[str, float] = {},  # noqa: B006 (the parser needs the kind, and nobody changes it)
+    threshold: dict[str, float] = {},  # noqa: B006 (the parser needs the kind; it is never changed)
     device: str = "auto",
 ) -> None:
     """Find the entities of a text, or of every line of a file; one JSON object per line.
 
-    Texts may be of any length and any number: they are read while they arrive, and what was read is answered before
-    more is waited for.
+    Texts may be of any length and any number: they are read as they arrive, and what has arrived is answered before
+    waiting for more.
 
     :param model: a version's folder, any token-classification checkpoint, or a hub name
     :param text: the text, or - for texts from stdin
@@ -49,7 +49,7 @@ def predict(
     if (text is None) == (input is None):
         raise InputError("give either a TEXT or --input FILE")
     if text and os.path.isfile(text):
-        tell(f"{text} is a file; to read it say --input {shlex.quote(text)}")
+        note(f"{text} is a file; to read it say --input {shlex.quote(text)}")
     chunks = _chunks(text, input)
     first = next(chunks, None)  # a missing file is noticed before a model is loaded
     from retainer.versions.version import load
@@ -69,7 +69,7 @@ def _require_curves(model: str, version: Version) -> None:
     if not curves:
         raise InputError(f"{model} was never calibrated: it was not learned by retainer, or without a dev set")
     if bare := [type_ for type_ in version.types if type_ not in curves]:
-        tell(f"not calibrated, so their scores are those without --calibrated: {', '.join(bare)}")
+        note(f"not calibrated, so their scores are those without --calibrated: {', '.join(bare)}")
 
 
 def _chunks(text: str | None, input: str | None) -> Iterator[list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from retainer.cli.output import say, say_json, tell
+from retainer.cli.output import note, say, say_json
 from retainer.versions.history import short_hash, versions_of
 from retainer.versions.lineage import Lineage
 from retainer.versions.verify import verify_folder
@@ -34,5 +34,5 @@ def verify(model: str, /, *, json: bool = False) -> int:
         chain = f"{versions} version{'' if versions == 1 else 's'}"
         say(f"{model} is as it was saved: {files}, a chain of {chain}, hash {short_hash(lineage.own_hash)}")
     if found.unchecked:
-        tell(f"an older retainer wrote no hashes of {', '.join(found.unchecked)}, so nobody can tell about these")
+        note(f"not checked, because an older retainer wrote no hashes of them: {', '.join(found.unchecked)}")
     return NO if found.sentences else 0
