@@ -110,9 +110,7 @@ def _chain(lineage: Lineage) -> list[str]:
             name = short_hash(before.get("hash") or record_hash(before))
             broken.append(f"the chain is broken: the record of {name} is not the one that {_name(after)} was made from")
     if records[0].get("parent_hash"):
-        broken.append(
-            f"the chain is broken: the versions before {_name(records[0])} are missing in {RECORD_FILE}"
-        )
+        broken.append(f"the chain is broken: the versions before {_name(records[0])} are missing in {RECORD_FILE}")
     return broken
 
 
