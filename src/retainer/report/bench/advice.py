@@ -70,7 +70,9 @@ def _doubts(row: MethodRow) -> list[str]:
     """Name what makes the recommendation a weak one."""
     doubts = []
     if len(row.cells) == 1:
-        doubts.append("one run each cannot tell a difference of several points from chance (--seeds 1,2,3 is better)")
+        doubts.append(
+            "one run each cannot distinguish a difference of several points from chance (--seeds 1,2,3 is better)"
+        )
     entities = sum(facts["support"] for facts in row.cells[0]["tasks"][-1]["per_type"].values())
     if entities < _FEW_ENTITIES:
         doubts.append(f"the test part has only {entities:.0f} entities")

@@ -87,7 +87,7 @@ def bench_finding(comparisons: Sequence[MethodComparison]) -> Markup:
 
 def _certainty(real: int, gains: Sequence[Any]) -> str:
     if all(gain.test is None or gain.test.p is None for gain in gains):
-        return "too few seeds to tell whether that is real"
+        return "too few seeds to say whether that is real"
     if len(gains) == 1:
         return "the difference is real beyond chance" if real else "that could be chance"
     if real == len(gains):
