@@ -11,7 +11,7 @@ from retainer.report.bench.rows import MethodRow
 _NEAR = 1.0
 """A difference of fewer points of macro F1 decides nothing, however many runs there are."""
 _CHEAPER = 0.8
-"""The share of the best method's time below which another one is preferred if it cannot be told apart in F1."""
+"""The share of the best method's time below which another one is preferred, if their F1 cannot be distinguished."""
 _FEW_ENTITIES = 200
 """A test part with fewer entities than this says little."""
 
@@ -70,7 +70,9 @@ def _doubts(row: MethodRow) -> list[str]:
     """Name what makes the recommendation a weak one."""
     doubts = []
     if len(row.cells) == 1:
-        doubts.append("one run each cannot tell a difference of several points from chance (--seeds 1,2,3 is better)")
+        doubts.append(
+            "one run each cannot distinguish a difference of several points from chance (--seeds 1,2,3 is better)"
+        )
     entities = sum(scores["support"] for scores in row.cells[0].tasks[-1].per_type.values())
     if entities < _FEW_ENTITIES:
         doubts.append(f"the test part has only {entities:.0f} entities")
