@@ -667,5 +667,5 @@ def test_nearby_corpora_differ():
 
 
 def test_corpora_load_without_torch():
-    code = "import sys, retainer.corpora; print({'torch', 'transformers'} & set(sys.modules))"
+    code = "import sys, retainer.data.io; print({'torch', 'transformers'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "set()\n"

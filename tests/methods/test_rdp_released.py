@@ -14,7 +14,8 @@ from retainer.bench.task_sequence import run
 from retainer.cli.main import main
 from retainer.data.generated import generate
 from retainer.data.io import write
-from retainer.data.spans import Labels, Sentence, Span
+from retainer.data.labels import Labels
+from retainer.data.spans import Sentence, Span
 from retainer.data.tasks import plan
 from retainer.errors import InputError
 from retainer.methods import IGNORE, METHODS, Clock, Tokens

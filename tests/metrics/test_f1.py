@@ -4,7 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from seqeval.metrics import classification_report
 
-from retainer.data.spans import Labels, Sentence, spans_of
+from retainer.data.labels import Labels
+from retainer.data.spans import Sentence
+from retainer.data.tags import spans_of
 from retainer.metrics.f1 import (
     Score,
     backward_transfer,

@@ -15,7 +15,7 @@ from retainer.data.formats.records import field, keys_of, parse, sniff_json
 from retainer.data.formats.table import FORMATS
 from retainer.data.io import read
 from retainer.data.lines import error_location, is_blank
-from retainer.data.spans import split_tag
+from retainer.data.tags import split_tag
 from retainer.errors import InputError
 
 STDIN = "-"

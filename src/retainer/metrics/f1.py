@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from retainer.data.spans import Labels, Sentence, Span
+from retainer.data.labels import Labels
+from retainer.data.spans import Sentence, Span
 
 Array = np.ndarray[Any, np.dtype[np.int64]]
 

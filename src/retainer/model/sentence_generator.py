@@ -24,7 +24,8 @@ from safetensors import torch as safetensors
 from torch import Tensor, nn
 from torch.nn import functional
 
-from retainer.data.spans import OUTSIDE, Sentence, spans_of, tags_of
+from retainer.data.spans import Sentence
+from retainer.data.tags import OUTSIDE, spans_of, tags_of
 from retainer.errors import InputError
 from retainer.files import write_bytes, write_text
 

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from retainer.data.spans import Labels, Sentence
+from retainer.data.labels import Labels
+from retainer.data.spans import Sentence
 
 IMPOSSIBLE = -1e4
 """The score of a label that is ruled out: its probability is 0, and products with its logarithm stay finite."""

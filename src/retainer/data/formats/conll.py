@@ -8,7 +8,8 @@ from retainer.data.corpus import Corpus
 from retainer.data.formats.records import sniff_json
 from retainer.data.formats.tagged import tagged
 from retainer.data.lines import error_location, is_blank, numbered, written
-from retainer.data.spans import Sentence, split_tag, tags_of
+from retainer.data.spans import Sentence
+from retainer.data.tags import split_tag, tags_of
 from retainer.errors import InputError
 
 _FEW = 10

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from retainer.data.corpus import Corpus
-from retainer.data.spans import Sentence, detect_scheme, spans_of
+from retainer.data.spans import Sentence
+from retainer.data.tags import detect_scheme, spans_of
 
 BARE = "I- without B-"
 MIXED = "entities that do not end as the rest of the file ends them (two tag schemes)"

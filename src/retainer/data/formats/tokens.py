@@ -7,7 +7,8 @@ from retainer.data.corpus import Corpus
 from retainer.data.formats.records import EMPTY, Record, checked, dump, each, keys_of, records
 from retainer.data.formats.tagged import Row, tagged
 from retainer.data.lines import error_location, written
-from retainer.data.spans import Sentence, split_tag, tags_of
+from retainer.data.spans import Sentence
+from retainer.data.tags import split_tag, tags_of
 from retainer.errors import InputError
 
 _TAGS = ("ner_tags", "tags", "labels")
