@@ -10,7 +10,7 @@ from retainer.cli.output import say, tell
 from retainer.cli.verbs.evaluate import assessed, page_of, tell_unscored, unscored
 from retainer.data.corpus import Corpus
 from retainer.data.io import read
-from retainer.data.text_files import save
+from retainer.data.text_files import write_text_file
 from retainer.errors import InputError
 from retainer.files import require_writable
 from retainer.versions.history import short, versions_of
@@ -30,7 +30,7 @@ def chain_page(folder: Path, data: str | None, out: str | None) -> None:
     found = [one for place in _places(folder) if (one := _assessed(place, corpus, bare, newest=place == folder))]
     tell_unscored(bare)
     called = shlex.join(["retainer", "report", str(folder), "--data", data])
-    save(page_of(found, data, corpus, called), str(target))
+    write_text_file(page_of(found, data, corpus, called), str(target))
     say(str(target))
 
 

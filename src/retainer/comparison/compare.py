@@ -15,8 +15,8 @@ from retainer.comparison.changes import KINDS, Case, Cases, changes
 from retainer.comparison.scored import ScoredComparison, judge
 from retainer.comparison.type_sets import Types
 from retainer.data.corpus import Corpus
-from retainer.data.plain import Texts, texts_or_corpus
 from retainer.data.spans import Sentence, Span
+from retainer.data.texts import Numbered, Texts, texts_or_corpus
 from retainer.errors import InputError
 from retainer.metrics.significance import Counts, counts
 from retainer.plurals import amount
@@ -28,7 +28,6 @@ TELL = 10_000
 """After so many texts it is told how far we are."""
 
 Data = Corpus | Texts | str | PathLike[str] | Iterable[str]
-Numbered = tuple[int, Sentence]
 
 
 def _nobody(_: str) -> None:
@@ -102,14 +101,16 @@ def compare(
     types = Types.of(before.types, after.types, given)
     for note in types.notes():
         tell(note)
-    ledger = _Ledger(types)
+    ledger, worded = _Ledger(types), False
     for chunk in _chunks(_sentences(given)):
         sentences = [sentence for _, sentence in chunk]
         ledger.add(chunk, before.tag(sentences), after.tag(sentences))
+        worded = worded or any(sentence.words for sentence in sentences)
         if ledger.texts // TELL > (ledger.texts - len(chunk)) // TELL:
             tell(f"{amount(ledger.texts, 'text')} compared")
-    if not ledger.texts:
-        raise InputError(f"{given.source}: found no text to compare the versions on; there must be at least one")
+    if not worded:
+        empty = f", only {amount(ledger.texts, 'empty text')}" if ledger.texts else ""
+        raise InputError(f"{given.source}: found no text to compare the versions on{empty}; there must be at least one")
     return ledger.difference()
 
 
@@ -125,15 +126,11 @@ def _given(data: Data) -> Corpus | Texts:
         return data
     if isinstance(data, str | PathLike):
         return texts_or_corpus(data)
-    return Texts(enumerate(data, 1))
+    return Texts.of(data)
 
 
 def _sentences(data: Corpus | Texts) -> Iterator[Numbered]:
-    if isinstance(data, Corpus):
-        yield from enumerate(data, 1)
-    else:
-        for number, text in data:
-            yield number, Sentence.from_text(text)
+    return iter(enumerate(data, 1)) if isinstance(data, Corpus) else iter(data)
 
 
 def _chunks(sentences: Iterable[Numbered]) -> Iterator[list[Numbered]]:

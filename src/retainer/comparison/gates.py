@@ -13,7 +13,7 @@ from retainer.plurals import entities
 if TYPE_CHECKING:
     from retainer.comparison.compare import Difference
     from retainer.comparison.type_sets import Types
-    from retainer.data.plain import Texts
+    from retainer.data.texts import Texts
 
 ALL = "all old types together"
 TINY = 1e-9

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from retainer.data.corpus import Corpus
-from retainer.data.formats.table import named, sniffed
-from retainer.data.text_files import load
+from retainer.data.formats.table import COLUMNS, find_format, recognise
+from retainer.data.lines import first_lines, numbered
+from retainer.data.text_files import read_text_file
 from retainer.errors import InputError
 
 ENDINGS = {"gold_conll": "conll2012", ".name": "enamex", ".xml": "i2b2", ".ann": "brat"}
@@ -62,8 +63,14 @@ def read_document(path: Path) -> Corpus:
 
 def read_file(path: str, format: str | None = None) -> Corpus:
     """Read a file; unless named, the format is told from what the file holds."""
-    text = load(path)
-    return (sniffed(text) if format is None else named(format)).read(text, path)
+    text = read_text_file(path)
+    found = format or recognise(first_lines(line for _, line in numbered(text))) or COLUMNS
+    return find_format(found).read(text, path)
+
+
+def read_folder(folder: Path, format: str | None = None) -> Corpus:
+    """Read the documents below a folder as one corpus; it may hold no sentence."""
+    return join([read_document(file) for file in document_files(folder, format)], os.fspath(folder))
 
 
 def filled(corpus: Corpus) -> Corpus:

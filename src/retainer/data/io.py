@@ -5,14 +5,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from retainer.data.corpus import Corpus, fingerprint
-from retainer.data.documents import document_files, filled, join, read_document, read_file
-from retainer.data.formats.table import FORMATS, SUGGESTIONS, Format, named
-from retainer.data.inputs import loose_texts
+from retainer.data.documents import filled, read_file, read_folder
+from retainer.data.formats.table import FORMATS, SUGGESTIONS, Format, find_format
 from retainer.data.lines import error_location
 from retainer.data.spans import Sentence
 from retainer.data.splits import read_parts
 from retainer.data.suggested import Suggested
-from retainer.data.text_files import load, save
+from retainer.data.text_files import write_text_file
 from retainer.errors import InputError
 
 __all__ = [
@@ -22,7 +21,6 @@ __all__ = [
     "fingerprint",
     "read",
     "read_parts",
-    "read_texts",
     "write",
     "write_suggestions",
 ]
@@ -35,9 +33,9 @@ def read(path: str | os.PathLike[str], format: str | None = None) -> Corpus:
     """
     source = os.fspath(path)
     if format is not None:
-        named(format)
+        find_format(format)
     if os.path.isdir(source):
-        return filled(join([read_document(file) for file in document_files(Path(source), format)], source))
+        return filled(read_folder(Path(source), format))
     return filled(read_file(source, format))
 
 
@@ -46,20 +44,12 @@ def write(sentences: Iterable[Sentence], path: str | os.PathLike[str], format: s
 
     Some formats are a folder of files, which must not be there yet.
     """
-    target, chosen = os.fspath(path), named(format)
+    target, chosen = os.fspath(path), find_format(format)
     with error_location(target):
         made = chosen.write(sentences)
         if not made:
             raise InputError("there is no sentence to write")
-    save(made, target)
-
-
-def read_texts(path: str | os.PathLike[str]) -> Corpus:
-    """Read texts alone: of a corpus, whose annotations are left behind, of JSON records, or of lines of plain text."""
-    source = os.fspath(path)
-    corpus = read(source) if os.path.isdir(source) else loose_texts(load(source), source)
-    sentences = tuple(sentence.with_spans(()) for sentence in filled(corpus))
-    return Corpus(sentences, source, corpus.format, oddities=corpus.oddities)
+    write_text_file(made, target)
 
 
 def write_suggestions(sentences: Iterable[Suggested], path: str | os.PathLike[str], format: str, model: str) -> None:
@@ -67,4 +57,4 @@ def write_suggestions(sentences: Iterable[Suggested], path: str | os.PathLike[st
     target = os.fspath(path)
     with error_location(target):
         text = SUGGESTIONS[format](sentences, model)
-    save(text, target)
+    write_text_file(text, target)

@@ -1,11 +1,15 @@
 """The lines of a corpus file: where they end, and whom an error blames."""
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from types import TracebackType
 from typing import TypeVar
 
 from retainer.data.spans import Sentence
 from retainer.errors import InputError
+
+_RECOGNISED_BY = 100
+"""Lines that are looked at to tell columns from plain text, in which a line may end in O as well."""
 
 
 def numbered(text: str) -> Iterator[tuple[int, str]]:
@@ -25,6 +29,11 @@ def is_blank(line: str) -> bool:
 def opening(text: str) -> str:
     """Return the first line that is not blank; it tells one format from another."""
     return next((line for _, line in numbered(text) if not is_blank(line)), "")
+
+
+def first_lines(lines: Iterable[str]) -> list[str]:
+    """Return the first lines that are not blank, as many as it takes to recognise a format."""
+    return list(islice((line for line in lines if not is_blank(line)), _RECOGNISED_BY))
 
 
 class error_location:

@@ -8,7 +8,7 @@ from pathlib import Path
 from retainer.data.corpus import Corpus
 from retainer.data.documents import ENDINGS, ending_of, read_document, walk
 from retainer.data.lines import error_location, numbered
-from retainer.data.text_files import load
+from retainer.data.text_files import read_text_file
 from retainer.errors import InputError
 
 SUFFIXES = (".id", ".list")
@@ -56,7 +56,7 @@ class _Shelf:
     def listed(self, path: Path) -> list[Path | None]:
         """Return the files of one list, in its order; None stands for a document in which no entities are marked."""
         found: list[Path | None] = []
-        for number, line in numbered(load(str(path))):
+        for number, line in numbered(read_text_file(str(path))):
             if line.strip():
                 with error_location(f"{path}:{number}"):
                     found.append(self._take(line.strip(), f"{path.name}:{number}"))

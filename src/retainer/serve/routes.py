@@ -11,8 +11,8 @@ from fastapi import APIRouter, Response
 from retainer.comparison.changes import KINDS, Case, Change, changes
 from retainer.comparison.compare import compare_found
 from retainer.comparison.type_sets import Types
-from retainer.data.plain import Texts
 from retainer.data.spans import Span
+from retainer.data.texts import Texts
 from retainer.errors import InputError, unknown
 from retainer.metrics.thresholds import ALL, above, require_thresholds
 from retainer.serve.batches import Entities

@@ -15,8 +15,8 @@ from retainer.cli.output import say, say_table, tell
 from retainer.comparison.gates import Gates
 from retainer.comparison.type_sets import Types
 from retainer.data.corpus import Corpus
-from retainer.data.plain import Texts, texts_or_corpus
-from retainer.data.text_files import save
+from retainer.data.text_files import write_text_file
+from retainer.data.texts import Texts, texts_or_corpus
 from retainer.errors import InputError
 from retainer.files import require_writable
 from retainer.plurals import sentences
@@ -71,8 +71,8 @@ def compare(
 
     :param old: the version to compare with: a version's folder, any token-classification checkpoint, or a hub name
     :param new: the version in question, from wherever it is
-    :param data: annotated file or folder (docs/formats.md); or texts: one per line, JSON lines with a "text", or - for
-        stdin
+    :param data: annotated file or folder (docs/formats.md); or texts: one per line (an empty line is an empty text),
+        JSON lines with a "text", or - for stdin
     :param max_drop: gate: the most points of F1 an old type may lose (needs annotated data)
     :param min_agreement: gate: the least agreement on every old type and on all together, in percent
     :param min_gain: gate: the least F1 of every type that only the new version knows (needs annotated data)
@@ -96,7 +96,7 @@ def compare(
     found = compared(before, after, given, tell=tell)
     outcomes = gates.outcomes(found)
     if target is not None:
-        save(_page(found, old, new, data, outcomes), str(target))
+        write_text_file(_page(found, old, new, data, outcomes), str(target))
     document = {"old": old, "new": new, "data": data, **found.as_dict()}
     with _open_pipe():
         if json:

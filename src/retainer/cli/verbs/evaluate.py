@@ -10,7 +10,7 @@ from retainer.about import __version__
 from retainer.cli.output import say, say_json, say_table, score_table, tell
 from retainer.data.corpus import Corpus
 from retainer.data.io import read
-from retainer.data.text_files import save
+from retainer.data.text_files import write_text_file
 from retainer.files import require_writable
 from retainer.plurals import sentences
 
@@ -55,7 +55,7 @@ def evaluate(
     tell_unscored(bare)
     if target is not None:
         called = shlex.join(["retainer", "evaluate", model, data, *(["--all"] if all else [])])
-        save(page_of([assessed(version, model, scores, reliability)], data, corpus, called), str(target))
+        write_text_file(page_of([assessed(version, model, scores, reliability)], data, corpus, called), str(target))
     means = {
         "old_macro": everything.macro_of(version.old_types),
         "new_macro": everything.macro_of(version.new_types),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from retainer.about import __version__
 from retainer.cli.output import say, tell
-from retainer.data.text_files import save
+from retainer.data.text_files import write_text_file
 from retainer.errors import InputError
 from retainer.report.draw.runs import valid
 from retainer.versions.lineage import FILE
@@ -72,7 +72,7 @@ def report(
     given = {"--data": data, "--against": against}
     flags = [part for name, value in given.items() if value for part in (name, value)]
     command = shlex.join(["retainer", "report", folder, *flags, *(["--no-text"] if no_text else [])])
-    save(_page(found, ranked, parts, no_text, command), str(target))
+    write_text_file(_page(found, ranked, parts, no_text, command), str(target))
     say(str(target))
 
 
@@ -88,7 +88,7 @@ def _give(text: str, out: str | None) -> None:
     if out is None:
         say(valid(text).rstrip("\n"))
     else:
-        save(valid(text), out)
+        write_text_file(valid(text), out)
 
 
 def _page(found: Folder, ranked: list[Standing], parts: Parts | None, no_text: bool, command: str) -> str:

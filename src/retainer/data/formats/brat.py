@@ -14,7 +14,7 @@ from retainer.data.formats.offset_units import BREAKS, MARK, POINTS, UTF16, Offs
 from retainer.data.formats.standoff import Tag, agree, line_of, sentences_of
 from retainer.data.lines import error_location, is_blank, numbered, written
 from retainer.data.spans import Sentence, Span
-from retainer.data.text_files import load
+from retainer.data.text_files import read_text_file
 from retainer.data.words import Offset
 from retainer.errors import InputError
 
@@ -68,7 +68,7 @@ def read_brat(text: str, source: str = "memory") -> Corpus:
     other = f"{base}.ann" if given_text else f"{base}.txt"
     if not os.path.isfile(other):
         raise InputError(f"{source}: there is no {Path(other).name} beside it; brat keeps text and annotations apart")
-    pair = (text, load(other), other) if given_text else (load(other), text, source)
+    pair = (text, read_text_file(other), other) if given_text else (read_text_file(other), text, source)
     return read_pair(*pair, source)
 
 

@@ -51,7 +51,7 @@ def _is_plain(text: str) -> bool:
     if not lines or "\t" in lines[0] or sniff_json(lines[0]):
         return False
     widths = {len(_BLANKS.split(line.strip(" "))) for line in lines}
-    return (len(widths) > 1 or max(widths) > _COLUMNS) and _FEW * sum(map(is_row, lines)) < len(lines)
+    return (len(widths) > 1 or max(widths) > _COLUMNS) and _FEW * sum(map(_is_row, lines)) < len(lines)
 
 
 def write_conll(sentences: Iterable[Sentence]) -> str:
@@ -59,7 +59,16 @@ def write_conll(sentences: Iterable[Sentence]) -> str:
     return written(sentences, _block)
 
 
-def is_row(line: str) -> bool:
+def is_columns(lines: Sequence[str]) -> bool:
+    """Say whether most of some lines are rows of columns.
+
+    A text may end in what looks like a tag (the B-52), so a single row proves something only if it has a tab.
+    """
+    rows = sum(map(_is_row, lines))
+    return 2 * rows > len(lines) and (rows > 1 or sniff_conll(lines[0]))
+
+
+def _is_row(line: str) -> bool:
     """Say whether a line alone could be a row of columns: a word, and at the end a tag."""
     cells = (_TAB if "\t" in line else _BLANKS).split(line.strip(" "))
     try:

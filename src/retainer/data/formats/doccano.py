@@ -11,14 +11,16 @@ from retainer.data.lines import written
 from retainer.data.spans import Sentence, Span
 from retainer.errors import InputError
 
-_SPANS = ("label", "labels", "entities")
+SPAN_KEYS = ("label", "labels", "entities")
+"""The keys under which the releases of doccano write spans."""
+
 _PARTS = ("start_offset", "end_offset", "label")
 
 
 def sniff_doccano(line: str) -> bool:
     """Recognise a record by its text and spans; one with tokens is not doccano's."""
     keys = keys_of(line)
-    return "text" in keys and "tokens" not in keys and not keys.isdisjoint(_SPANS)
+    return "text" in keys and "tokens" not in keys and not keys.isdisjoint(SPAN_KEYS)
 
 
 def read_doccano(text: str, source: str = "memory") -> Corpus:
@@ -33,9 +35,9 @@ def write_doccano(sentences: Iterable[Sentence]) -> str:
 
 def _sentence(record: Record, seen: Counter[str]) -> Sentence | None:
     text = field(record, "text", str)
-    keys = [key for key in _SPANS if key in record]
+    keys = [key for key in SPAN_KEYS if key in record]
     if not keys:
-        raise InputError(f"the spans are missing; expected one of the keys {', '.join(_SPANS)}")
+        raise InputError(f"the spans are missing; expected one of the keys {', '.join(SPAN_KEYS)}")
     return marked(text, [span for key in keys for span in each(record, key, _span)], seen)
 
 

@@ -1,11 +1,12 @@
 """JSON lines of any shape we know, told apart by the keys of the first record."""
 
 from retainer.data.corpus import Corpus
-from retainer.data.formats.doccano import read_doccano, sniff_doccano
-from retainer.data.formats.prodigy import read_prodigy, sniff_prodigy
-from retainer.data.formats.records import records
-from retainer.data.formats.tokens import read_tokens, sniff_tokens
+from retainer.data.formats.doccano import SPAN_KEYS, read_doccano, sniff_doccano
+from retainer.data.formats.prodigy import ANSWER_KEYS, offsets_of, read_prodigy, sniff_prodigy
+from retainer.data.formats.records import Record, field, records
+from retainer.data.formats.tokens import TAG_KEYS, read_tokens, sniff_tokens, words_of
 from retainer.data.lines import opening
+from retainer.data.spans import Sentence
 from retainer.errors import InputError
 
 _SHAPES = (
@@ -13,6 +14,20 @@ _SHAPES = (
     (sniff_doccano, read_doccano),
     (sniff_tokens, read_tokens),
 )
+
+
+ANNOTATION_KEYS = frozenset({*ANSWER_KEYS, *SPAN_KEYS, *TAG_KEYS})
+"""The keys under which records of any shape hold entities."""
+
+
+def without_annotation(record: Record) -> Sentence:
+    """Return the text of a record of any shape, annotated or not; the words, where it has some, are kept."""
+    if "text" not in record and "tokens" in record:
+        return Sentence(tuple(words_of(record)))
+    text, tokens = field(record, "text", str), record.get("tokens")
+    if isinstance(tokens, list) and tokens and isinstance(tokens[0], dict):
+        return Sentence.from_offsets(text, offsets_of(record, text), ())
+    return Sentence.from_text(text)
 
 
 def read_jsonl(text: str, source: str = "memory") -> Corpus:

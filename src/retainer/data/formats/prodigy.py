@@ -16,10 +16,14 @@ from retainer.errors import InputError
 REFUSED = "rejected or ignored answers"
 
 
+ANSWER_KEYS = ("spans", "answer")
+"""The keys by which a record of Prodigy is known: a text in which nothing was marked may lack spans."""
+
+
 def sniff_prodigy(line: str) -> bool:
-    """Recognise a record by its spans, or by its answer: a text in which nothing was marked may lack spans."""
+    """Recognise a record by its text and its spans or answer."""
     keys = keys_of(line)
-    return "text" in keys and not keys.isdisjoint({"spans", "answer"})
+    return "text" in keys and not keys.isdisjoint(ANSWER_KEYS)
 
 
 def read_prodigy(text: str, source: str = "memory") -> Corpus:

@@ -11,13 +11,14 @@ from retainer.data.spans import Sentence
 from retainer.data.tags import split_tag, tags_of
 from retainer.errors import InputError
 
-_TAGS = ("ner_tags", "tags", "labels")
+TAG_KEYS = ("ner_tags", "tags", "labels")
+"""The keys under which datasets hold the tags of their words."""
 
 
 def sniff_tokens(line: str) -> bool:
     """Recognise a record by its words and tags."""
     keys = keys_of(line)
-    return "tokens" in keys and not keys.isdisjoint(_TAGS)
+    return "tokens" in keys and not keys.isdisjoint(TAG_KEYS)
 
 
 def read_tokens(text: str, source: str = "memory") -> Corpus:
@@ -35,9 +36,14 @@ def write_tokens(sentences: Iterable[Sentence]) -> str:
     return written(sentences, lambda one: dump({"tokens": list(one.words), "ner_tags": tags_of(one)}))
 
 
+def words_of(record: Record) -> list[str]:
+    """Return the words of a record."""
+    return each(record, "tokens", _word)
+
+
 def _row(record: Record) -> Row:
-    key = next((key for key in _TAGS if key in record), _TAGS[0])
-    words, tags = each(record, "tokens", _word), each(record, key, _tag)
+    key = next((key for key in TAG_KEYS if key in record), TAG_KEYS[0])
+    words, tags = words_of(record), each(record, key, _tag)
     if len(words) != len(tags):
         raise InputError(f"found {len(words)} tokens and {len(tags)} {key}; every token needs one tag")
     return words, tags
