@@ -26,7 +26,7 @@ format: $(READY)  ## let ruff arrange the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-readme: $(READY)  ## write the README's table and curve again, out of results/
+readme: $(READY)  ## write the generated tables of README, CONTRIBUTING and docs/ again, and the curve
 	$(BIN)/python benchmarks/readme.py
 
 picture: demo  ## make the picture of the README again

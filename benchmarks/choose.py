@@ -15,6 +15,7 @@ from typing import Any
 
 from retainer.bench.cell import Cell
 from retainer.bench.preset import Setting, preset
+from retainer.bench.progress import BenchProgress
 from retainer.bench.run import Bench, run_bench
 from retainer.methods import method
 from retainer.training.recipe import RECIPE_FIELDS, recipe
@@ -69,6 +70,14 @@ def said(one: dict[str, Scores], first: dict[str, Scores]) -> str:
     return "  ".join(parts)
 
 
+class Printed(BenchProgress):
+    """Prints what a bench reports."""
+
+    def note(self, text: str) -> None:
+        """Print a line."""
+        print(text, flush=True)
+
+
 def main() -> None:
     """Measure what is missing and print the comparison."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -90,8 +99,8 @@ def main() -> None:
         parse(spec, setting, seed, options): spec for seed in seeds for spec in options.variants for setting in settings
     }
     bench = Bench(options.data, options.out, known.types, options.device)
-    documents = run_bench(bench, list(specs), options.jobs, lambda text: print(text, flush=True))
-    found = list(zip(specs.values(), documents, strict=True))
+    results = run_bench(bench, list(specs), options.jobs, Printed())
+    found = [(spec, result.as_dict()) for spec, result in zip(specs.values(), results, strict=True)]
     print("\n".join(compare(found)))
     cells = [{"variant": spec, **document} for spec, document in found]
     (options.out / "choice.json").write_text(json.dumps({"preset": options.preset, "cells": cells}, indent=1) + "\n")

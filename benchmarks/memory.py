@@ -32,7 +32,7 @@ def one(point: dict[str, int], device: str, epochs: int) -> dict[str, Any]:
 
     from retainer.data.labels import Labels
     from retainer.data.tasks import hide
-    from retainer.model.heads import Head, Rows
+    from retainer.model.heads import LinearHead, Rows
     from retainer.training.learn import learn
     from retainer.training.recipe import Recipe
     from retainer.versions.version import load
@@ -40,7 +40,7 @@ def one(point: dict[str, int], device: str, epochs: int) -> dict[str, Any]:
     base = load("builtin", device=device)
     names = ("O", *(f"{tag}-known{i}" for i in range(point["types"]) for tag in "BI"))
     rows = Rows(torch.randn(len(names), base.tagger.width) * 0.02, torch.zeros(len(names)))
-    base.tagger.labels, base.tagger.head = Labels(names), Head("linear", rows).to(base.tagger.device)
+    base.tagger.labels, base.tagger.head = Labels(names), LinearHead(rows).to(base.tagger.device)
     count, length = point["sentences"], point["length"]
     parts = hide(generate(count * length, seed=1), ["city"])
     corpus = replace(parts, sentences=tuple(join(parts.sentences[i::count]) for i in range(count)))

@@ -70,7 +70,7 @@ def pictures(page: Page, address: str, out: Path, lines: Path) -> None:
     page.select_option("#review-version", "v4")
     page.select_option("#review-second", "v3")
     page.set_input_files("#review-file", lines)
-    page.wait_for_selector("#review-desk:not([hidden])")
+    page.wait_for_selector("#review-item:not([hidden])")
     for key in ("j", "1", "a", "r", "a", "k", "k", "k"):
         page.keyboard.press(key)
     page.screenshot(path=out / "serve-review.png", clip={"x": 0, "y": 0, "width": 1160, "height": 900})

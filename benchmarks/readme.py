@@ -1,11 +1,15 @@
-"""Write the README's table and curve out of the measured cells, so that nobody types a number.
+"""Write what pages say about the results and about the code, so that no number and no flag is typed by hand.
 
     python benchmarks/readme.py            # or: make readme
 
-The table stands between two marks in README.md; the curve is docs/conll2003.svg. A test compares both with the cells.
+Each text stands between two marks that name it; the curve is docs/conll2003.svg. A test compares all of them.
 """
 
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
+
+import code_tables
 
 from retainer.report.bench.folder import read_folder
 from retainer.report.bench.means import lines, lowest
@@ -17,8 +21,8 @@ from retainer.report.draw.svg import Frame, text_width
 
 ROOT = Path(__file__).parents[1]
 PRESET = "conll2003"
-README, PICTURE = ROOT / "README.md", ROOT / "docs" / f"{PRESET}.svg"
-BEGIN, END = "<!-- what make readme writes begins -->", "<!-- what make readme writes ends -->"
+PICTURE = ROOT / "docs" / f"{PRESET}.svg"
+BEGIN, END = "<!-- make readme begins: {} -->", "<!-- make readme ends: {} -->"
 NOTES = {
     "joint": "all data, all types: the upper bound",
     "finetune": "the lower bound",
@@ -27,36 +31,46 @@ NOTES = {
     "rdp_released (recipe paper)": "and as they trained it",
 }
 """What a reader of the table needs to know about a row."""
+FEW = ("joint", "tbcl", "rdp", "cfner", "finetune")
+"""Rows of the README: both bounds, rdp, the best method above it and the next published one below it."""
 ABLATIONS = "rdp-no-"
-"""Rows that only the whole table has."""
+"""Rows that only the table of the bench has."""
 DRAWN = ("rdp", "joint", "cfner", "extend_ner", "finetune")
 """Lines of the curve: few enough to be told apart; the place decides the colour."""
 
 
-def table(ranked: list[Ranking]) -> str:
-    """Write a row per method: every setting's averages, and what is left of the old types at the end."""
-    shown = [row for row in ranked[0].rows if not row.name.startswith(ABLATIONS)]
+def table(ranked: Sequence[Ranking]) -> str:
+    """Write a row per method: micro and macro averages of every setting, and the old types after the last task."""
+    return _table(
+        ranked, [row.name for row in ranked[0].rows if not row.name.startswith(ABLATIONS)], ("micro", "macro")
+    )
+
+
+def short_table(ranked: Sequence[Ranking]) -> str:
+    """Write the few rows and columns of the README."""
+    return _table(ranked, [row.name for row in ranked[0].rows if row.name in FEW], ("macro",))
+
+
+def _table(ranked: Sequence[Ranking], names: Sequence[str], scores: Sequence[str]) -> str:
+    settings = [{row.name: row for row in one.rows} for one in ranked]
     head = ["method", "seeds", *(text for one in ranked for text in (one.setting, "old types"))]
-    body = [_line(row, [found[row.name] for found in map(_by_name, ranked)]) for row in shown]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *body])
+    return code_tables.markdown([head, *(_line([rows[name] for rows in settings], scores) for name in names)])
 
 
-def _by_name(ranking: Ranking) -> dict[str, Row]:
-    return {row.name: row for row in ranking.rows}
-
-
-def _line(row: Row, settings: list[Row]) -> list[str]:
-    name = f"**`{row.name}`**" if row.name == "rdp" else f"`{row.name}`"
-    scores = [
+def _line(settings: Sequence[Row], scores: Sequence[str]) -> list[str]:
+    """Write the row of one method, which is given once for every setting."""
+    first = settings[0]
+    name = f"**`{first.name}`**" if first.name == "rdp" else f"`{first.name}`"
+    cells = [
         text
         for one in settings
-        for text in (f"{spread(one.values('micro'))} / {spread(one.values('macro'))}", plain(one.last("old_macro")))
+        for text in (" / ".join(spread(one.values(score)) for score in scores), plain(one.last("old_macro")))
     ]
-    note = f" ({NOTES[row.name]})" if row.name in NOTES else ""
-    return [name + note, str(len(row.cells)), *scores]
+    note = f" ({NOTES[first.name]})" if first.name in NOTES else ""
+    return [name + note, str(len(first.cells)), *cells]
 
 
-def curve(ranked: list[Ranking]) -> str:
+def curve(ranked: Sequence[Ranking]) -> str:
     """Draw macro F1 of all types so far over the tasks, a panel per setting."""
     drawn = [lines(one.setting, [row for row in one.rows if row.name in DRAWN]) for one in ranked]
     tasks = max(len(one.tasks) for one in drawn)
@@ -65,16 +79,44 @@ def curve(ranked: list[Ranking]) -> str:
     return picture(drawn, DRAWN, frame, "Macro F1 of all types so far", notes)
 
 
-def written() -> tuple[str, str]:
-    """Return the README and the picture as they should be."""
-    ranked = read_folder(ROOT / "results" / "bench" / PRESET).rankings
-    text = README.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    _, after = rest.split(END)
-    return f"{before}{BEGIN}\n{table(ranked)}\n{END}{after}", curve(ranked)
+@cache
+def _ranked() -> tuple[Ranking, ...]:
+    return tuple(read_folder(ROOT / "results" / "bench" / PRESET).rankings)
+
+
+TEXTS: dict[str, dict[str, Callable[[], str]]] = {
+    "README.md": {"results": lambda: short_table(_ranked()), "rooms": code_tables.rooms},
+    "CONTRIBUTING.md": {"rooms": code_tables.everything},
+    "docs/which-method.md": {"results": lambda: table(_ranked())},
+    "docs/cli.md": {
+        "verbs": code_tables.verbs,
+        "shared flags": code_tables.shared_flags,
+        "recipe": code_tables.recipe_fields,
+        **{f"options of {' '.join(words)}": code_tables.options_of(words) for words in code_tables.COMMANDS},
+    },
+}
+"""The generated texts of every page, by name."""
+
+
+def replaced(page: str, name: str, text: str) -> str:
+    """Return a page with the text of this name put between its marks."""
+    begin, end = BEGIN.format(name), END.format(name)
+    before, rest = page.split(begin)
+    _, after = rest.split(end)
+    return f"{before}{begin}\n{text}\n{end}{after}"
+
+
+def written() -> dict[Path, str]:
+    """Return the pages and the picture as they should be."""
+    files = {PICTURE: curve(_ranked())}
+    for name, texts in TEXTS.items():
+        page = (ROOT / name).read_text(encoding="utf-8")
+        for title, make in texts.items():
+            page = replaced(page, title, make())
+        files[ROOT / name] = page
+    return files
 
 
 if __name__ == "__main__":
-    readme, drawing = written()
-    README.write_text(readme, encoding="utf-8")
-    PICTURE.write_text(drawing, encoding="utf-8")
+    for path, content in written().items():
+        path.write_text(content, encoding="utf-8")

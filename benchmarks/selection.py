@@ -25,7 +25,8 @@ from retainer.data.corpus import Corpus
 from retainer.data.generated import generate
 from retainer.data.splits import read_parts
 from retainer.data.tasks import hide, plan
-from retainer.metrics.f1 import Scores, Spans, predicted_spans, score
+from retainer.metrics.f1 import Scores, Spans, score
+from retainer.model.decode import predicted_spans
 from retainer.model.predict import tag
 from retainer.model.tagger import Tagger
 from retainer.training.learn import learn
@@ -83,13 +84,13 @@ def grounds(conll: Path) -> Iterator[Ground]:
     """Learn the first versions."""
     how = Recipe(epochs=5)
     first, last = ["artist", "city", "movie"], "restaurant"
-    base = learn(hide(generate(800, seed=1), first), "builtin", recipe=how, seed=1, measured=False)
+    base = learn(hide(generate(800, seed=1), first), "builtin", recipe=how, seed=1, measure=False)
     yield Ground("generated", base, generate(4000, seed=2), last, generate(600, seed=3))
     train, dev, test = read_parts(conll)
     made = plan(train, dev, test, fg=1, pg=1, seed=1)
     one, four = made.task(1), made.task(4)
     some = replace(one.train, sentences=one.train.sentences[:1500])
-    base = learn(some, "builtin", recipe=how, seed=1, measured=False)
+    base = learn(some, "builtin", recipe=how, seed=1, measure=False)
     judged = hide(test, [*one.new, *four.new])
     yield Ground("conll2003", base, four.train, four.new[0], replace(judged, sentences=judged.sentences[::3]))
 
@@ -105,7 +106,7 @@ def run(ground: Ground, size: int, seed: int, method: str) -> dict[str, Any]:
     look, before = Look(len(aside), ground.new), DevSet.scores
     DevSet.scores = lambda dev, tagger: look.scores(dev, tagger)  # type: ignore[method-assign]
     try:
-        learn(train, ground.first, dev=both, method=method, recipe=Recipe(patience=0), seed=seed, measured=False)
+        learn(train, ground.first, dev=both, method=method, recipe=Recipe(patience=0), seed=seed, measure=False)
     finally:
         DevSet.scores = before  # type: ignore[method-assign]
     kept = {name: rule(look.epochs) for name, rule in RULES.items()}

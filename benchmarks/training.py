@@ -86,21 +86,29 @@ def one(options: argparse.Namespace) -> dict[str, Any]:
 
 def ours(options: argparse.Namespace, made: Any, recipe: Any, watch: Stopwatch) -> dict[str, Any]:
     """Run retainer's loop."""
-    from retainer.bench.task_sequence import cell, run
-    from retainer.training import loop as training
-    from retainer.training import prepare as lesson
+    from retainer.bench.result import CellResult
+    from retainer.bench.task_sequence import TaskSequence
+    from retainer.methods import METHODS
+    from retainer.training import loop, prepare
     from retainer.versions import version
 
-    watch.wrap("teacher", lesson, "observe")
-    watch.wrap("encode", lesson.Tokenization, "__call__")
-    watch.wrap("steps", training.TrainingLoop, "_epoch")
-    watch.wrap("dev", training.TrainingLoop, "_finish_epoch")
+    watch.wrap("teacher", prepare, "run_tagger")
+    watch.wrap("encode", prepare.Tokenization, "__call__")
+    watch.wrap("steps", loop.TrainingLoop, "_run_epoch")
+    watch.wrap("dev", loop.TrainingLoop, "_finish_epoch")
     watch.wrap("test", version.Version, "evaluate")
-    device = options.device
-    steps = list(run(made, options.method, encoder=options.folder, recipe=recipe, seed=options.seed, device=device))
+    sequence = TaskSequence(
+        made,
+        METHODS[options.method],
+        encoder=options.folder,
+        recipe=recipe,
+        seed=options.seed,
+        device=options.device,
+    )
+    rows = [result.task_scores for result in sequence.run()]
     watch.seconds["steps"] -= watch.seconds["dev"]  # an epoch ends with the look at the dev set
     count = sum(-(-len(made.task(n).train) // recipe.batch) for n in range(1, len(made) + 1)) * recipe.epochs
-    result = cell(options.method, [step.as_dict() for step in steps], seed=options.seed, encoder=options.encoder)
+    result = CellResult.measured(options.method, rows, seed=options.seed, encoder=options.encoder).as_dict()
     del result["seconds"]  # of the tasks alone; ours count from the start of the process
     return {**result, "steps": count, "ms_per_step": 1e3 * watch.seconds["steps"] / count}
 

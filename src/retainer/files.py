@@ -24,7 +24,7 @@ def require_writable(path: str | Path) -> Path:
     """Refuse to write where nothing can be: for files that may replace an older one."""
     path = Path(path)
     if path.exists() and not path.is_file():
-        raise InputError(f"{path} is no plain file, so it cannot be replaced; name another")
+        raise InputError(f"{path} is not a plain file, so it cannot be replaced; name another")
     above = next(parent for parent in path.absolute().parents if parent.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
         raise InputError(f"{path} cannot be written: {above} is not a folder you may write to")
@@ -80,7 +80,7 @@ def require_inside(names: Iterable[str]) -> None:
     for name in names:
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or "\\" in name:
-            raise InputError(f"{name!r} is no place inside a folder")
+            raise InputError(f"{name!r} is not a path inside the folder")
 
 
 def size_of(folder: Path) -> int:

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from retainer.bench.cell import Cell, finished, save
-from retainer.bench.cell import gold_spans as kept_gold
+from retainer.bench.cell import Cell, finished_result, save_result, stored_gold
 from retainer.bench.preset import Preset, Setting, preset, presets
-from retainer.bench.pseudo_label_quality import judge
+from retainer.bench.progress import BenchProgress
+from retainer.bench.pseudo_label_quality import score_pseudo_labels
+from retainer.bench.result import CellResult
 from retainer.bench.resume import CellState, FinishedTasks
 from retainer.bench.run import Bench, run_bench
-from retainer.bench.task_sequence import run
+from retainer.bench.task_sequence import TaskSequence
 from retainer.cli.main import main
 from retainer.cli.progress_board import Board, board
 from retainer.data.generated import generate
@@ -62,14 +63,29 @@ def without_seconds(document):
     return {**{key: value for key, value in document.items() if key != "seconds"}, "tasks": tasks}
 
 
+class Notes(BenchProgress):
+    """Keeps what a bench reports."""
+
+    def __init__(self):
+        self.notes = []
+
+    def note(self, text):
+        self.notes.append(text)
+
+
+def documents(bench, cells, jobs=1, progress=None):
+    """Run a bench and return the documents of its cells."""
+    return [result.as_dict() for result in run_bench(bench, cells, jobs, progress or BenchProgress())]
+
+
 @pytest.fixture(scope="module")
 def measured(data, encoder, tmp_path_factory):
     """Two methods, one seed, measured once for all tests that only look."""
     out = tmp_path_factory.mktemp("bench")
-    told = []
+    progress = Notes()
     cells = [make(encoder, name) for name in ("rdp", "finetune")]
-    found = run_bench(Bench(data, out, TYPES, "cpu"), cells, 1, told.append)
-    return out, cells, found, told
+    found = documents(Bench(data, out, TYPES, "cpu"), cells, progress=progress)
+    return out, cells, found, progress.notes
 
 
 class TestPresets:
@@ -233,7 +249,7 @@ class TestCells:
     def test_the_gold_spans_lie_beside_and_a_report_can_be_made(self, measured, data):
         out, _, _, _ = measured
         test = read_parts(data)[2]
-        assert kept_gold(out / "p") == [sentence.spans for sentence in test]
+        assert stored_gold(out / "p") == [sentence.spans for sentence in test]
         packed = gzip.decompress((out / "p" / "gold.spans.json.gz").read_bytes()).decode()
         assert not any(f'"{word}"' in packed for sentence in test for word in sentence.words if word not in TYPES)
         assert main(["report", str(out), "--data", str(data)]) == 0
@@ -243,17 +259,17 @@ class TestCells:
     def test_a_killed_write_leaves_no_cell(self, tmp_path, monkeypatch):
         monkeypatch.setattr("retainer.bench.cell.write_text", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            save(tmp_path / "seed-1.json", {}, [])
-        assert finished(tmp_path / "seed-1.json", "k") is None
+            save_result(tmp_path / "seed-1.json", CellResult("m", 1, "e", (), {}, {}, {}, 0.0, {}), [])
+        assert finished_result(tmp_path / "seed-1.json", "k") is None
 
 
 class TestRunning:
     def test_nothing_is_measured_twice(self, measured, data, monkeypatch):
         out, cells, found, _ = measured
         monkeypatch.setattr(Bench, "measure", lambda *_: pytest.fail("measured again"))
-        told = []
-        assert run_bench(Bench(data, out, TYPES, "cpu"), cells, 1, told.append) == found
-        assert told == ["2 cells, 2 measured before"]
+        progress = Notes()
+        assert documents(Bench(data, out, TYPES, "cpu"), cells, progress=progress) == found
+        assert progress.notes == ["2 cells, 2 measured before"]
 
     def test_the_first_version_is_learned_once(self, measured):
         out, _, found, _ = measured
@@ -263,7 +279,9 @@ class TestRunning:
     def test_a_shared_first_version_changes_nothing(self, measured, data, encoder):
         out, cells, found, _ = measured
         made = Bench(data, out, TYPES).plan(cells[0])
-        alone = list(run(made, "rdp", encoder=str(encoder), recipe=cells[0].recipe, seed=1, device="cpu"))
+        alone = list(
+            TaskSequence(made, METHODS["rdp"], encoder=str(encoder), recipe=cells[0].recipe, seed=1, device="cpu").run()
+        )
         assert [step.scores.macro for step in alone] == [task["macro"] for task in found[0]["tasks"]]
         for number, (step, task) in enumerate(zip(alone, found[0]["tasks"], strict=True), 1):
             scores = step.version.evaluate(hide(made.dev, made.types(number)))
@@ -275,20 +293,20 @@ class TestRunning:
         shutil.copytree(out, copy)
         file = cells[1].file(copy)
         file.write_text(json.dumps({**json.loads(file.read_text()), "key": "other"}))
-        with pytest.raises(InputError, match="other slices, weights or numbers"):
-            run_bench(Bench(data, copy, TYPES, "cpu"), cells[1:], 1, lambda _: None)
-        again = run_bench(Bench(data, copy, TYPES, "cpu", rerun=True), cells[1:], 1, lambda _: None)
+        with pytest.raises(InputError, match="other slices, weights or hyper-parameters"):
+            documents(Bench(data, copy, TYPES, "cpu"), cells[1:])
+        again = documents(Bench(data, copy, TYPES, "cpu", rerun=True), cells[1:])
         assert again[0]["average"] == found[1]["average"]
         file.write_text("{")
         with pytest.raises(InputError, match="damaged"):
-            run_bench(Bench(data, copy, TYPES, "cpu"), cells[1:], 1, lambda _: None)
+            documents(Bench(data, copy, TYPES, "cpu"), cells[1:])
 
     def test_several_processes_give_the_same(self, measured, data, encoder, tmp_path):
         out, cells, found, _ = measured
-        told = []
-        again = run_bench(Bench(data, tmp_path, TYPES, "cpu"), cells, 2, told.append)
+        progress = Notes()
+        again = documents(Bench(data, tmp_path, TYPES, "cpu"), cells, 2, progress)
         assert [one["average"] for one in again] == [one["average"] for one in found]
-        assert told[0] == "2 cells, 0 measured before" and told[-1].startswith("[2/2]")
+        assert progress.notes[0] == "2 cells, 0 measured before" and progress.notes[-1].startswith("[2/2]")
 
     def test_a_killed_bench_goes_on(self, measured, data, encoder, tmp_path):
         """Killed while it learns its first version, it leaves locks and half of a run behind, and nobody minds."""
@@ -302,7 +320,7 @@ class TestRunning:
         worker.kill()
         worker.join()
         assert not cells[1].file(tmp_path / "out").exists()
-        again = run_bench(bench, cells[1:], 1, lambda _: None)
+        again = documents(bench, cells[1:])
         assert again[0]["average"] == found[1]["average"]
 
     def test_killed_in_the_middle_of_a_cell_the_table_is_the_same(self, measured, data, encoder, tmp_path):
@@ -320,7 +338,7 @@ class TestRunning:
             worker.join()
             seen.append([path.name for path in (tmp_path / "out").glob("unfinished/*/task-*")])
         assert seen[0], "something was left behind"
-        again = run_bench(bench, cells[:1], 1, lambda _: None)[0]
+        again = documents(bench, cells[:1])[0]
         assert without_seconds(again) == without_seconds(found[0])
         assert not list((tmp_path / "out" / "unfinished").iterdir())
         spans = [
@@ -342,22 +360,20 @@ class TestRunning:
     def test_what_fails_stops_the_rest(self, data, encoder, tmp_path):
         wrong = replace(make(encoder), encoder=str(tmp_path / "nowhere"))
         with pytest.raises(InputError, match="no folder"):
-            run_bench(
-                Bench(data, tmp_path / "out", TYPES, "cpu"), [wrong, make(encoder, "finetune")], 2, lambda _: None
-            )
+            documents(Bench(data, tmp_path / "out", TYPES, "cpu"), [wrong, make(encoder, "finetune")], 2)
 
     def test_a_missing_part_is_named(self, data, encoder, tmp_path):
         shutil.copy(data / "train.conll", tmp_path / "train.conll")
         with pytest.raises(InputError, match="no dev file"):
-            run_bench(Bench(tmp_path, tmp_path / "o", TYPES, "cpu"), [make(encoder)], 1, lambda _: None)
+            documents(Bench(tmp_path, tmp_path / "o", TYPES, "cpu"), [make(encoder)])
 
 
-class TestGuesses:
+class TestPseudoLabels:
     def test_against_a_slow_count(self, data, encoder, measured):
         out, cells, _, _ = measured
         bench = Bench(data, out, TYPES, "cpu")
         made, base = bench.plan(cells[0]), bench.first(cells[0])
-        judged = judge(base, RDP(pseudo="argmax"), made, 2, cells[0].recipe)
+        scores = score_pseudo_labels(base, RDP(pseudo="argmax"), made, 2, cells[0].recipe)
         hidden = [{s for s in sentence.spans if s.type == "artist"} for sentence in made.truth(2)]
         gold = [{(s.start, s.end) for s in sentence.spans} for sentence in made.task(2).train]
         guessed = base.tag(made.task(2).train.sentences)
@@ -366,16 +382,16 @@ class TestGuesses:
             for spans, taken in zip(guessed, gold, strict=True)
         ]
         correct = sum(len(a & b) for a, b in zip(hidden, free, strict=True))
-        assert judged.total.support == sum(map(len, hidden))
-        assert abs(judged.total.correct - correct) <= 2, "they differ only where a guess runs into a gold entity"
+        assert scores.total.support == sum(map(len, hidden))
+        assert abs(scores.total.correct - correct) <= 2, "they differ only where a guess runs into a gold entity"
 
-    def test_who_guesses_nothing_is_not_judged(self, data, encoder, measured):
+    def test_a_method_without_pseudo_labels_is_not_scored(self, data, encoder, measured):
         out, cells, _, _ = measured
         bench = Bench(data, out, TYPES, "cpu")
         made, base = bench.plan(cells[0]), bench.first(cells[0])
         for name in ("finetune", "extend_ner", "rdp-no-pl"):
-            assert judge(base, METHODS[name], made, 2, cells[0].recipe) is None
-        assert judge(base, METHODS["rdp"], made, 1, cells[0].recipe) is None
+            assert score_pseudo_labels(base, METHODS[name], made, 2, cells[0].recipe) is None
+        assert score_pseudo_labels(base, METHODS["rdp"], made, 1, cells[0].recipe) is None
 
 
 def fake(method, seed, macro, setting="FG-1-PG-1", variant=""):
@@ -535,7 +551,7 @@ class TestTheBoard:
         _, cells, found, _ = measured
         made = Board([*cells, replace(cells[0], seed=2)])
         assert [line[1].split() for line in made.lines()] == [["0/2"], ["0/1"]]
-        made.show(cells[0], found[0])
+        made.add(cells[0], CellResult.of(found[0]))
         assert made.lines()[0] == ("rdp", f"1/2  {found[0]['average']['macro']:5.2f}")
         made.last = "nearly there"
         from rich.console import Console
@@ -547,17 +563,17 @@ class TestTheBoard:
 
     def test_elsewhere_it_is_lines(self, measured, capsys):
         _, cells, found, _ = measured
-        with board(cells) as (say_so, show):
-            show(cells[0], found[0])
-            say_so("a line")
+        with board(cells) as progress:
+            progress.cell(cells[0], CellResult.of(found[0]))
+            progress.note("a line")
         assert capsys.readouterr().err == "a line\n"
 
     def test_on_a_terminal(self, measured, capsys, monkeypatch):
         _, cells, found, _ = measured
         monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-        with board(cells) as (say_so, show):
-            say_so("soon")
-            show(cells[0], found[0])
+        with board(cells) as progress:
+            progress.note("soon")
+            progress.cell(cells[0], CellResult.of(found[0]))
         assert "1/1" in capsys.readouterr().err
 
 
@@ -573,7 +589,7 @@ class TestTheVerb:
             "mean 'temperature'": ["bench", "conll2003", "--data", str(data), "--out", "o", "--set.Temperature", "1"],
             "whole numbers": ["bench", "conll2003", "--data", str(data), "--out", "o", "--seeds", "1,x"],
             "at least 1": ["bench", "conll2003", "--data", str(data), "--out", "o", "--jobs", "0"],
-            "no folder": ["bench", "conll2003", "--data", "nowhere", "--out", "o"],
+            "nowhere is not a folder": ["bench", "conll2003", "--data", "nowhere", "--out", "o"],
             "no entity of type 'location'": ["bench", "conll2003", "--data", str(data), "--out", str(tmp_path / "o")],
             "has a field 'temprature'": [
                 "bench",
@@ -585,7 +601,7 @@ class TestTheVerb:
                 "--set.temprature",
                 "1",
             ],
-            "'FG1' is no setting (did you mean 'FG-1-PG-1'?)": [
+            "'FG1' is not a setting (did you mean 'FG-1-PG-1'?)": [
                 "bench",
                 "conll2003",
                 "--data",

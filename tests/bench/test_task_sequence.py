@@ -1,9 +1,11 @@
 import pytest
 
-from retainer.bench.task_sequence import Step, cell, run
+from retainer.bench.result import CellResult
+from retainer.bench.task_sequence import TaskResult, TaskSequence
 from retainer.data.generated import generate
 from retainer.data.tasks import Task, plan
 from retainer.errors import InputError
+from retainer.methods import METHODS
 from retainer.metrics.f1 import Score, Scores
 from retainer.training.recipe import Recipe
 
@@ -16,8 +18,12 @@ def made():
     return plan(*(generate(size, seed=size, types=TYPES) for size in (60, 30, 30)), fg=1, pg=1, seed=1)
 
 
+def sequence(made, name, encoder):
+    return TaskSequence(made, METHODS[name], encoder=str(encoder), recipe=RECIPE, device="cpu")
+
+
 def test_a_method_over_all_tasks(made, encoder):
-    steps = list(run(made, "rdp", encoder=str(encoder), recipe=RECIPE, device="cpu"))
+    steps = list(sequence(made, "rdp", encoder).run())
     assert [step.task.new for step in steps] == [("artist",), ("city",), ("movie",)]
     assert [step.version.types for step in steps] == [("artist",), ("artist", "city"), ("artist", "city", "movie")]
     assert [step.version.lineage.task for step in steps] == [1, 2, 3]
@@ -25,13 +31,13 @@ def test_a_method_over_all_tasks(made, encoder):
 
 
 def test_a_shared_first_task_is_not_learned_again(made, encoder):
-    first = next(iter(run(made, "rdp", encoder=str(encoder), recipe=RECIPE, device="cpu")))
-    steps = list(run(made, "finetune", encoder=str(encoder), recipe=RECIPE, device="cpu", first=first))
+    first = next(iter(sequence(made, "rdp", encoder).run()))
+    steps = list(sequence(made, "finetune", encoder).run(first))
     assert steps[0] is first and steps[1].version.lineage.method == "finetune"
 
 
 def test_joint_starts_over_every_time(made, encoder):
-    steps = list(run(made, "joint", encoder=str(encoder), recipe=RECIPE, device="cpu"))
+    steps = list(sequence(made, "joint", encoder).run())
     assert [step.version.lineage.task for step in steps] == [1, 1, 1]
     assert steps[2].version.types == ("artist", "city", "movie") and steps[2].task.old == ("artist", "city")
     assert steps[2].version.lineage.data["sentences"] == 60
@@ -40,7 +46,7 @@ def test_joint_starts_over_every_time(made, encoder):
 def test_without_a_test_set_there_is_nothing_to_score(encoder):
     bare = plan(generate(60, seed=1, types=TYPES), fg=1, pg=1)
     with pytest.raises(InputError, match="test set"):
-        list(run(bare, "rdp", encoder=str(encoder)))
+        list(sequence(bare, "rdp", encoder).run())
 
 
 def test_the_shape_of_a_result():
@@ -50,8 +56,10 @@ def test_the_shape_of_a_result():
         Scores({"a": Score(8, 10, 10)}),
         Scores({"a": Score(4, 10, 10), "b": Score(10, 10, 10)}),
     ]
-    rows = [Step(t, None, s, (), 2.0).as_dict() for t, s in zip(tasks, scores, strict=True)]
-    result = cell("m", rows, seed=3)
+    rows = [TaskResult(t, None, s, (), 2.0).task_scores for t, s in zip(tasks, scores, strict=True)]
+    measured = CellResult.measured("m", rows, seed=3)
+    result = measured.as_dict()
+    assert CellResult.of(result) == measured
     first, last = result["tasks"]
     assert first["old_macro"] is None and first["new_macro"] == 80 and first["types"] == ["a"]
     assert (last["old_macro"], last["new_macro"], last["macro"]) == (40, 100, 70)

@@ -242,7 +242,7 @@ class TestGates:
         refused("models/v1", "models/v2", "none.conll", says="none.conll: found no text")
         refused("models/v1", "models/nowhere", "texts.txt", says="models/nowhere")
         refused("models/v1", "models/v2", "nowhere.txt", says="nowhere.txt")
-        refused("models/v1", "models/v2", "texts.txt", "--page", "models", says="models is no plain file")
+        refused("models/v1", "models/v2", "texts.txt", "--page", "models", says="models is not a plain file")
         refused("models/v1", "models/v2", "texts.txt", "--page", "texts.txt/page.html", says="cannot be written")
 
     def test_nothing_found_is_no_agreement(self, refused, here):

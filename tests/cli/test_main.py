@@ -140,7 +140,7 @@ class TestLearn:
         says = "wrong is neither a YAML file of options nor the retainer.json of a version"
         refused(*learn, "--config", "wrong", says=says)
         refused(*learn, "--config=wrong", says=says)
-        refused("evaluate", "v1", "city.jsonl", "--config", "wrong", says="wrong is no YAML file of options")
+        refused("evaluate", "v1", "city.jsonl", "--config", "wrong", says="wrong is not a YAML file of options")
         (here / "outer.yaml").write_text("config: wrong\n")
         for one in ("wrong", "outer.yaml"):
             assert "Wilhelmina" not in run(*learn, "--config", one)[2]
@@ -152,7 +152,7 @@ class TestLearn:
         (here / "empty").mkdir()
         refused(*learn, "--config", "empty", says="empty is neither a YAML file of options nor")
         (here / "broken.yaml").write_text("epochs: 1\nout: [a\n")
-        refused(*learn, "--config", "broken.yaml", says="of a version (line 3 is no YAML)")
+        refused(*learn, "--config", "broken.yaml", says="of a version (line 3 is not valid YAML)")
 
     def test_types_are_picked(self, run, v1, here):
         from retainer.data.generated import generate

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from retainer.bench.task_sequence import run
+from retainer.bench.task_sequence import TaskSequence
 from retainer.cli.main import main
 from retainer.comparison.compare import compare
 from retainer.comparison.task_effect import TELLING, balance, measure
@@ -16,6 +16,7 @@ from retainer.data.generated import generate
 from retainer.data.io import write
 from retainer.data.spans import Sentence, Span
 from retainer.data.tasks import hide, plan
+from retainer.methods import METHODS
 from retainer.metrics.f1 import gold_spans
 from retainer.model.predict import Tagged
 from retainer.training.learn import learn
@@ -144,7 +145,7 @@ class TestLearning:
         assert asked == [("artist", "city"), ("artist",)]
         assert set(version.lineage.scores["before"]) == {"artist"}
         asked.clear()
-        plain = learn(city, good, recipe=BRIEF, dev=dev, device="cpu", measured=False)
+        plain = learn(city, good, recipe=BRIEF, dev=dev, device="cpu", measure=False)
         assert asked == [] and "balance" not in plain.lineage.scores
         theirs = version.tagger.state_dict()
         assert all(theirs[key].equal(value) for key, value in plain.tagger.state_dict().items())
@@ -152,7 +153,11 @@ class TestLearning:
     def test_a_sequence_of_tasks_does_not_pay_for_it(self, encoder, monkeypatch):
         monkeypatch.setattr("retainer.training.learn.measure", lambda *_: pytest.fail("measured"))
         parts = [generate(60, seed=at, types=["artist", "city"]) for at in range(3)]
-        steps = list(run(plan(*parts, fg=1, pg=1), "rdp", encoder=str(encoder), recipe=BRIEF, device="cpu"))
+        steps = list(
+            TaskSequence(
+                plan(*parts, fg=1, pg=1), METHODS["rdp"], encoder=str(encoder), recipe=BRIEF, device="cpu"
+            ).run()
+        )
         assert len(steps) == 2
 
 

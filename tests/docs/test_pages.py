@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 from pages import PAGES, ROOT, read_page
 from place import Place
 
@@ -39,7 +40,14 @@ def test_a_page_that_is_wrong_fails(text, says, tmp_path, encoder, monkeypatch):
 
 def after_readme(place):
     assert '"entity_group": "artist"' in place.said and '"entity_group": "city"' in place.said
+    assert (place.folder / "compare.html").is_file()
+
+
+def after_cli(place):
     assert (place.folder / "my-demo" / "report.html").is_file()
+    assert "did you mean 'temperature'?" in place.said and '"entity_group": "city"' in place.said
+    options = yaml.safe_load((place.folder / "learn.yaml").read_text())
+    assert (options["epochs"], options["set"]) == (3, {"temperature": 0.5}), "what the page shows of the file"
 
 
 def after_formats(place):
@@ -72,6 +80,7 @@ def _record(folder: Path):
 
 AFTER = {
     "README.md": after_readme,
+    "docs/cli.md": after_cli,
     "docs/formats.md": after_formats,
     "docs/versions.md": after_versions,
     "docs/tutorial.md": after_tutorial,

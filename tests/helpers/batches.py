@@ -36,7 +36,7 @@ def make(seed, size=40, labels=None, old_gold=False):
         layers=tuple(noise(LAYERS, size, WIDTH)),
         maps=maps(),
         mask=mask,
-        again=TaggerOutput(noise(size, OLD + NEW, scale=3), noise(size, WIDTH)),
+        second_view=TaggerOutput(noise(size, OLD + NEW, scale=3), noise(size, WIDTH)),
         matched=noise(size, 3, OLD + NEW, scale=3).detach(),
     )
     teacher = replace(
@@ -52,7 +52,8 @@ def cut(outputs, keep):
         logits=outputs.logits.detach()[keep],
         hidden=outputs.hidden.detach()[keep],
         layers=tuple(layer.detach()[keep] for layer in outputs.layers),
-        again=outputs.again and TaggerOutput(outputs.again.logits.detach()[keep], outputs.again.hidden.detach()[keep]),
+        second_view=outputs.second_view
+        and TaggerOutput(outputs.second_view.logits.detach()[keep], outputs.second_view.hidden.detach()[keep]),
         matched=None if outputs.matched is None else outputs.matched[keep],
     )
 

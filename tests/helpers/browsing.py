@@ -10,12 +10,12 @@ import pytest
 import uvicorn
 from playwright.sync_api import sync_playwright
 
-from retainer.serve.app import application, crowded
+from retainer.serve.app import application, busy_app
 from retainer.serve.metrics import Metrics
-from retainer.serve.model_paths import named
+from retainer.serve.model_paths import paths_by_name
 from retainer.serve.registry import Registry
-from retainer.serve.server import address, bound, configured
-from retainer.serve.settings import LOCAL, Settings
+from retainer.serve.server import bind_socket, socket_url, uvicorn_config
+from retainer.serve.settings import LOCAL_HOSTS, Settings
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 REQUIRED = "RETAINER_BROWSER"
@@ -42,11 +42,11 @@ class Served:
     """What `retainer serve` runs, in a thread of this process: no second one has to load torch."""
 
     def __init__(self, specs, settings):
-        self.socket = bound("127.0.0.1", 0)
-        self.address = address(self.socket)
-        self.roster = Registry(named(specs), Metrics(), lambda _: None, device="cpu")
-        app = application(self.roster, settings, lambda _: None)
-        self.server = uvicorn.Server(configured(app, crowded(self.roster), settings))
+        self.socket = bind_socket("127.0.0.1", 0)
+        self.address = socket_url(self.socket)
+        self.registry = Registry(paths_by_name(specs), Metrics(), lambda _: None, device="cpu")
+        app = application(self.registry, settings, lambda _: None)
+        self.server = uvicorn.Server(uvicorn_config(app, busy_app(self.registry), settings))
         self.thread = Thread(target=lambda: asyncio.run(self.server.serve(sockets=[self.socket])), daemon=True)
         self.thread.start()
 
@@ -55,13 +55,13 @@ class Served:
         self.server.should_exit = self.server.force_exit = True
         self.thread.join(10)
         self.socket.close()
-        self.roster.close(seconds=5)
+        self.registry.close(seconds=5)
 
 
 @contextmanager
 def served(*specs, token=""):
     """Serve versions at an address of this machine."""
-    running = Served(specs, Settings(token=token, hosts=LOCAL))
+    running = Served(specs, Settings(token=token, hosts=LOCAL_HOSTS))
     try:
         yield running
     finally:

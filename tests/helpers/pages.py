@@ -22,7 +22,7 @@ from retainer.cli import main as cli
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-"""All of them: whoever adds a page need not name it anywhere."""
+"""All of them: a new page need not be named anywhere."""
 
 RUN = ("sh", "python", "yaml")
 """Languages of blocks that are run; of a workflow in YAML, its steps."""
@@ -117,7 +117,7 @@ def _understood(text, where):
         return {"status": int(rest)}
     if word == "not" and rest.startswith("run: "):
         return {"reason": rest.removeprefix("run: ")}
-    raise ValueError(f"{where}: nobody understands the mark {text!r}")
+    raise ValueError(f"{where}: {text!r} is not a mark")
 
 
 def _is_run(language, text):
@@ -148,7 +148,7 @@ def words_of(step):
 def require_valid(step):
     """Refuse a call that retainer would not understand, without running it."""
     verb, *rest = words_of(step)[1:]
-    if "--config" in rest:  # the rest may be in a file that only the page makes
+    if {"--config", "--print_config"} & set(rest):  # the rest may be in a file that only the page makes; nothing is run
         return require_known(shlex.join(words_of(step)))
     names, command = _command(verb, rest)
     arguments.parse(" ".join(names), command, rest[len(names) - 1 :])

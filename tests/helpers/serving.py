@@ -23,18 +23,18 @@ HOST = "http://127.0.0.1"
 
 @asynccontextmanager
 async def serving(places, settings=None, tell=None):
-    """Yield a client of an application, and the roster behind it."""
+    """Yield a client of an application, and the registry behind it."""
     said = []
-    roster = Registry(
+    registry = Registry(
         {name: str(place) for name, place in places.items()}, Metrics(), tell or said.append, device="cpu"
     )
-    roster.said = said
-    app = application(roster, settings or Settings(), tell or said.append)
+    registry.said = said
+    app = application(registry, settings or Settings(), tell or said.append)
     try:
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url=HOST, timeout=60) as client:
-            yield client, roster
+            yield client, registry
     finally:
-        roster.close(seconds=10)
+        registry.close(seconds=10)
 
 
 def samples(text):

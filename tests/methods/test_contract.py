@@ -17,26 +17,26 @@ from retainer.training.prepare import prepare
 from retainer.training.recipe import Recipe
 from retainer.training.speed.attention_maps import attention_maps
 from retainer.training.step import TrainingStep
-from retainer.training.teacher_targets import OldTypeAnnotation
+from retainer.training.task_data import TaskData
 from retainer.versions.version import load
 
 NAMES = [name for name, one in METHODS.items() if not one.joint and one.quirks == NONE]
 ONCE = Recipe(epochs=1, batch=8, lr=1e-3, holdout=0)
 
 
-def lesson_of(name, version, corpus):
-    return prepare(version.tagger, corpus, None, ["city"], METHODS[name], ONCE)
+def prepared_for(name, version, corpus):
+    return prepare(version.tagger, TaskData(corpus, ("city",)), METHODS[name], ONCE)
 
 
-def descend(lesson, steps):
-    """Make some steps of training, whatever the method needs for them, and return the descent after each."""
-    with attention_maps([lesson.student, lesson.live] if "maps" in lesson.method.needs else []):
-        descent = TrainingStep(lesson, lesson.slice, Recipe(epochs=100, batch=8, lr=1e-3, warmup=0.0))
-        descent.begin(0)
-        batches = lesson.slice.shuffled(8, 0)
-        for step in range(steps):
-            descent(*batches[step % len(batches)])
-            yield descent
+def train(prepared, steps):
+    """Make some steps of training, whatever the method needs for them, and return it after each."""
+    with attention_maps(prepared.mapped):
+        step = TrainingStep(prepared, prepared.slice, Recipe(epochs=100, batch=8, lr=1e-3, warmup=0.0))
+        step.begin(0)
+        batches = prepared.slice.shuffled(8, 0)
+        for number in range(steps):
+            step(*batches[number % len(batches)])
+            yield step
 
 
 def corpus_of(*sentences):
@@ -71,40 +71,39 @@ def filling(device, seed, *, strict=True):
 class TestEveryMethod:
     @pytest.mark.parametrize("odd", ODD)
     def test_odd_slices(self, name, odd, first):
-        lesson = lesson_of(name, first, ODD[odd])
-        for descent in descend(lesson, 2):
-            assert torch.isfinite(descent.log[: int(descent.step)]).all()
-        assert all(torch.isfinite(tensor).all() for tensor in lesson.student.state_dict().values())
+        prepared = prepared_for(name, first, ODD[odd])
+        for step in train(prepared, 2):
+            assert torch.isfinite(step.log[: int(step.step)]).all()
+        assert all(torch.isfinite(tensor).all() for tensor in prepared.student.state_dict().values())
 
     @pytest.mark.parametrize("odd", ODD)
     def test_odd_slices_with_nothing_new(self, name, odd, first):
         """More data for what the model knows: no new row, and every artist is annotated."""
         data = [s.with_spans(Span(x.start, x.end, "artist") for x in s.spans) for s in ODD[odd]]
-        truth = OldTypeAnnotation(("artist",))
         corpus = Corpus(tuple(data), "test", "generated", "IOB2")
-        lesson = prepare(first.tagger, corpus, None, [], METHODS[name], ONCE, truth=truth)
-        for descent in descend(lesson, 2):
-            assert torch.isfinite(descent.log[: int(descent.step)]).all()
-        student = lesson.student
-        assert student.head.new is None and student.labels == first.tagger.labels and lesson.changed == 0
+        prepared = prepare(first.tagger, TaskData(corpus, (), retaught=("artist",)), METHODS[name], ONCE)
+        for step in train(prepared, 2):
+            assert torch.isfinite(step.log[: int(step.step)]).all()
+        student = prepared.student
+        assert student.head.new is None and student.labels == first.tagger.labels and prepared.changed == 0
         assert all(torch.isfinite(tensor).all() for tensor in student.state_dict().values())
         assert (student.head.weight() != first.tagger.head.weight()).any(), "its rows learn"
 
     def test_before_the_first_step_nothing_has_changed(self, name, first, city):
-        lesson = lesson_of(name, first, city)
-        old, new = run_tagger(first.tagger, lesson.slice).logits, run_tagger(lesson.student, lesson.slice).logits
+        prepared = prepared_for(name, first, city)
+        old, new = run_tagger(first.tagger, prepared.slice).logits, run_tagger(prepared.student, prepared.slice).logits
         assert torch.equal(old, new[:, : old.shape[1]]) and torch.equal(old.argmax(-1), new.argmax(-1))
 
     def test_gradients_belong_to_the_student(self, name, first, city):
         before = {key: tensor.clone() for key, tensor in first.tagger.state_dict().items()}
-        lesson = lesson_of(name, first, city)
-        (descent,) = descend(lesson, 1)
+        prepared = prepared_for(name, first, city)
+        (step,) = train(prepared, 1)
         assert all(parameter.grad is None for parameter in first.tagger.parameters())
         assert all(torch.equal(before[key], tensor) for key, tensor in first.tagger.state_dict().items())
-        moved = {key for key, parameter in lesson.student.named_parameters() if parameter.grad is not None}
+        moved = {key for key, parameter in prepared.student.named_parameters() if parameter.grad is not None}
         assert any(key.startswith("head.new") for key in moved)
         assert any(key.startswith("network") for key in moved) == (METHODS[name].trainable == "all")
-        assert descent.log[0].isfinite().all()
+        assert step.log[0].isfinite().all()
 
     def test_the_same_seed_the_same_version_saved_and_loaded(self, name, first, city, tmp_path):
         one = learn(city, first, method=name, recipe=ONCE, seed=3, device="cpu")
@@ -138,7 +137,7 @@ class TestEveryMethod:
         )  # left by whatever ran earlier; kept alive here, so none of them goes or gives its place away
         others = {id(found) for found in before}
         sizes = {}
-        for step, _ in enumerate(descend(lesson_of(name, first, city), 12)):
+        for step, _ in enumerate(train(prepared_for(name, first, city), 12)):
             if step in (3, 11):  # with batches of the same shape
                 gc.collect()
                 stores = (found.untyped_storage() for found in tensors() if id(found) not in others)
@@ -151,7 +150,7 @@ class TestEveryMethod:
         monkeypatch.setattr(
             type(first.tagger), "_encode", lambda self, batch, **kw: asked.append(kw) or encode(self, batch, **kw)
         )
-        list(descend(lesson_of(name, first, city), 1))
+        list(train(prepared_for(name, first, city), 1))
         wanted = {"layers": "output_hidden_states", "maps": "output_attentions"}
         allowed = {wanted[need] for need in METHODS[name].needs if need in wanted}
         assert {key for kw in asked for key in kw} == allowed

@@ -10,7 +10,7 @@ import torch
 from retainer.bench.cell import Cell
 from retainer.bench.preset import Setting
 from retainer.bench.run import Bench
-from retainer.bench.task_sequence import run
+from retainer.bench.task_sequence import TaskSequence
 from retainer.cli.main import main
 from retainer.data.generated import generate
 from retainer.data.io import write
@@ -20,8 +20,9 @@ from retainer.data.tasks import plan
 from retainer.errors import InputError
 from retainer.methods import IGNORE, METHODS, Clock, Tokens
 from retainer.methods.rdp_released import flat_target, scrambled
-from retainer.metrics.f1 import Spans, flat_spans, gold_spans, predicted_spans, score
-from retainer.model.heads import Head, Rows, released_head
+from retainer.metrics.f1 import Spans, gold_spans, score
+from retainer.model.decode import flat_spans, predicted_spans
+from retainer.model.heads import Rows, SequenceNormHead
 from retainer.model.quirks import NONE, RELEASED, Quirks
 from retainer.model.tagger_output import TaggerOutput
 from retainer.training.learn import learn
@@ -104,7 +105,7 @@ def test_the_target_is_nearly_flat():
 
 class TestHead:
     def test_channels_are_divided_over_positions(self):
-        head = Head("sequence", Rows(torch.randn(3, 4), torch.zeros(3)), sigma=2.0)
+        head = SequenceNormHead(Rows(torch.randn(3, 4), torch.zeros(3)), sigma=2.0)
         hidden = torch.randn(2, 5, 4)
         wanted = torch.zeros(2, 5, 3)
         for sentence in range(2):
@@ -117,14 +118,14 @@ class TestHead:
         assert torch.allclose(head(hidden), wanted, atol=1e-5)
 
     def test_padding_moves_every_score(self):
-        head = Head("sequence", Rows(torch.randn(3, 4), torch.zeros(3)))
+        head = SequenceNormHead(Rows(torch.randn(3, 4), torch.zeros(3)))
         hidden = torch.randn(1, 5, 4)
         longer = torch.cat([hidden, torch.ones(1, 3, 4)], dim=1)
         assert not torch.allclose(head(hidden), head(longer)[:, :5], atol=1e-2)
 
     def test_rows_are_random_at_first_and_from_the_dev_set_later(self):
         labels = Labels().grow(["a"])
-        first = released_head(Head.empty("sequence", 16), labels, torch.randn(9, 16), torch.zeros(9).long(), base=True)
+        first = SequenceNormHead.empty(16).grow_as_released(labels, torch.randn(9, 16), torch.zeros(9).long())
         assert (
             first.weight().shape == (3, 16)
             and first.weight().abs().max() <= 0.25
@@ -132,7 +133,7 @@ class TestHead:
         )
         more = labels.grow(["b"])
         hidden, gold = torch.randn(6, 16), torch.tensor([0, 3, 3, 0, 0, 0])
-        grown = released_head(first, more, hidden, gold, base=False)
+        grown = first.grow_as_released(more, hidden, gold)
         unit = torch.nn.functional.normalize(hidden[1:3], dim=-1).mean(0)
         wanted = unit / unit.norm() * first.weight()[1:].norm(dim=-1).mean()
         assert torch.allclose(grown.new.weight[0], wanted, atol=1e-5)
@@ -195,7 +196,13 @@ class TestRunning:
         types = ["artist", "city", "movie"]
         made = plan(*(generate(n, seed=s, types=types) for n, s in ((90, 1), (40, 2), (40, 3))), fg=1, pg=1, seed=1)
         steps = list(
-            run(made, "rdp_released", encoder=str(encoder), recipe=RECIPES[recipe].changed({"epochs": 2}), device="cpu")
+            TaskSequence(
+                made,
+                METHODS["rdp_released"],
+                encoder=str(encoder),
+                recipe=RECIPES[recipe].changed({"epochs": 2}),
+                device="cpu",
+            ).run()
         )
         assert [step.version.types for step in steps] == [("artist",), ("artist", "city"), ("artist", "city", "movie")]
         assert all(
@@ -209,7 +216,11 @@ class TestRunning:
         made = plan(*(generate(n, seed=s, types=types) for n, s in ((60, 1), (30, 2), (30, 3))), fg=1, pg=1, seed=1)
         recipe = RECIPES["retainer"].changed({"epochs": 1})
         first, again, other = (
-            list(run(made, "rdp_released", encoder=str(encoder), recipe=recipe, seed=seed, device="cpu"))[-1]
+            list(
+                TaskSequence(
+                    made, METHODS["rdp_released"], encoder=str(encoder), recipe=recipe, seed=seed, device="cpu"
+                ).run()
+            )[-1]
             for seed in (1, 1, 2)
         )
         weights = [step.version.tagger.head.weight() for step in (first, again, other)]
@@ -227,5 +238,6 @@ class TestRunning:
         bench = Bench(tmp_path, tmp_path / "out", types, "cpu")
         assert len(bench.plan(one).train) == 59, "the last sentence is lost"
         assert len(bench.plan(replace(one, name="rdp", method=METHODS["rdp"])).train) == 60
-        document = bench.measure(one)
-        assert len(document["tasks"]) == 2 and not (tmp_path / "out" / "bases").exists(), "its first version is its own"
+        assert len(bench.measure(one).tasks) == 2 and not (tmp_path / "out" / "bases").exists(), (
+            "its first version is its own"
+        )

@@ -137,15 +137,15 @@ class TestTerms:
         apart = 0.0
         for i in outside:
             if pseudo[i] != 0:
-                rows = softmax(student.logits[i]), softmax(student.again.logits[i])
+                rows = softmax(student.logits[i]), softmax(student.second_view.logits[i])
                 apart += sum((a - b) ** 2 for a, b in zip(*rows, strict=True))
         terms = floats(run(METHODS["tbcl"], student, teacher, tokens)[0])
         plain = floats(run(METHODS["rdp"], student, teacher, tokens)[0])
         assert {name: terms.pop(name) for name in plain} == plain
         assert terms == pytest.approx(
             {
-                "again_ce": slow_ce(student.again, pseudo, kept),
-                "again_kd": slow_soft_kd(student.again, teacher, outside),
+                "again_ce": slow_ce(student.second_view, pseudo, kept),
+                "again_kd": slow_soft_kd(student.second_view, teacher, outside),
                 "consistency": 0.01 * apart / len(labelled),
             }
         )
@@ -228,7 +228,7 @@ class TestGradients:
 
     def test_tbcl_moves_both_looks(self):
         student = self.gradients("tbcl", "consistency")
-        assert student.logits.grad.abs().sum() > 0 and student.again.logits.grad.abs().sum() > 0
+        assert student.logits.grad.abs().sum() > 0 and student.second_view.logits.grad.abs().sum() > 0
 
 
 class TestNeighbours:

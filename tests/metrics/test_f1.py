@@ -7,15 +7,8 @@ from seqeval.metrics import classification_report
 from retainer.data.labels import Labels
 from retainer.data.spans import Sentence
 from retainer.data.tags import spans_of
-from retainer.metrics.f1 import (
-    Score,
-    backward_transfer,
-    forgetting,
-    gold_spans,
-    predicted_spans,
-    score,
-    spans_by_sentence,
-)
+from retainer.metrics.f1 import Score, gold_spans, score, spans_by_sentence
+from retainer.model.decode import predicted_spans
 
 TYPES = ("a-b", "c", "d")
 
@@ -107,10 +100,3 @@ def test_nothing_found_and_nothing_there():
     labels = Labels(("O", "B-c", "I-c"))
     scores = score(*from_tags([["O"]], [["O"]], labels, ("c",))[:2], ("c",))
     assert scores.micro == scores.macro == 0 and scores.as_dict()["per_type"]["c"]["support"] == 0
-
-
-def test_forgetting_and_backward_transfer():
-    steps = [{"a": 80.0}, {"a": 90.0, "b": 70.0}, {"a": 60.0, "b": 75.0, "c": 50.0}]
-    assert forgetting(steps) == {"a": 30.0, "b": -5.0}, "best earlier minus last"
-    assert backward_transfer(steps) == {"a": -20.0, "b": 5.0}, "last minus first"
-    assert forgetting([{"a": 80.0}]) == {}

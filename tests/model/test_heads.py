@@ -3,7 +3,7 @@ import torch
 from torch.nn import functional as F
 
 from retainer.data.labels import Labels
-from retainer.model.heads import Head, Rows
+from retainer.model.heads import HEADS, CosineHead, LinearHead, Rows
 
 WIDTH = 16
 
@@ -21,8 +21,8 @@ def trained(kind, hidden, gold):
     """A head that already tells O and the old type apart."""
     centred = torch.stack([hidden[gold == c].mean(0) for c in range(3)])
     if kind == "cosine":
-        return Head("cosine", Rows(centred, torch.zeros(3)), sigma=12.0)
-    return Head("linear", Rows(centred - hidden.mean(0), torch.zeros(3)))
+        return CosineHead(Rows(centred, torch.zeros(3)), sigma=12.0)
+    return LinearHead(Rows(centred - hidden.mean(0), torch.zeros(3)))
 
 
 OLD = Labels(("O", "B-old", "I-old"))
@@ -41,7 +41,7 @@ def test_growing_changes_nothing(kind):
 @pytest.mark.parametrize("kind", ["linear", "cosine"])
 def test_a_bare_encoder_grows_too(kind):
     hidden, gold = words()
-    head = Head.empty(kind, WIDTH).grow(Labels().grow(["a", "b"]), hidden, gold)
+    head = HEADS[kind].empty(WIDTH).grow(Labels().grow(["a", "b"]), hidden, gold)
     assert (head(hidden).argmax(-1) == 0).all(), "everything is still O"
 
 

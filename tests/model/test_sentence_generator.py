@@ -12,19 +12,15 @@ from retainer.data.generated import generate
 from retainer.data.spans import Sentence, Span
 from retainer.data.tags import split_tag
 from retainer.errors import InputError
+from retainer.model.generator_training import GeneratorRecipe, train_generator
+from retainer.model.lexicon import BEGIN, END, PLAIN, UNKNOWN, Lexicon
 from retainer.model.sentence_generator import (
-    BEGIN,
-    END,
-    FACTS,
-    PLAIN,
-    UNKNOWN,
-    WEIGHTS,
+    GENERATOR_FACTS,
+    GENERATOR_WEIGHTS,
     Generator,
-    Lexicon,
     Network,
     _pick,
     load_generator,
-    train,
 )
 
 TYPES = ("artist", "city")
@@ -47,7 +43,7 @@ def slice_():
 
 @pytest.fixture(scope="module")
 def generator(slice_):
-    return train(slice_, TYPES, seed=1, epochs=6, width=64)
+    return train_generator(slice_, TYPES, seed=1, recipe=GeneratorRecipe(epochs=6, width=64))
 
 
 def untrained(types=TYPES, width=8):
@@ -145,15 +141,15 @@ def test_samples_are_different_sentences_with_entities_of_the_types(generator, s
 def test_a_seed_decides(generator, slice_):
     assert generator.sample(20, seed=1) == generator.sample(20, seed=1)
     assert generator.sample(20, seed=1) != generator.sample(20, seed=2)
-    again = train(slice_, TYPES, seed=1, epochs=6, width=64)
+    again = train_generator(slice_, TYPES, seed=1, recipe=GeneratorRecipe(epochs=6, width=64))
     assert again.losses == generator.losses and again.sample(20, seed=1) == generator.sample(20, seed=1)
-    other = train(slice_, TYPES, seed=2, epochs=6, width=64)
+    other = train_generator(slice_, TYPES, seed=2, recipe=GeneratorRecipe(epochs=6, width=64))
     assert other.losses != generator.losses and other.sample(20, seed=1) != generator.sample(20, seed=1)
 
 
 def test_nobody_elses_random_numbers_change(slice_, tmp_path):
     before = torch.get_rng_state(), random.getstate()
-    train(slice_[:20], TYPES, seed=1, epochs=1, width=8).save(tmp_path)
+    train_generator(slice_[:20], TYPES, seed=1, recipe=GeneratorRecipe(epochs=1, width=8)).save(tmp_path)
     load_generator(tmp_path).sample(5, seed=1)
     assert torch.equal(before[0], torch.get_rng_state()) and before[1] == random.getstate()
 
@@ -178,10 +174,12 @@ def test_a_low_temperature_draws_the_likely(generator):
 
 
 def test_fewer_come_where_there_are_no_more():
-    few = train([Sentence(("a", "b"), (Span(0, 1, "x"),))] * 40, ["x"], seed=1, width=16, epochs=20)
+    few = train_generator(
+        [Sentence(("a", "b"), (Span(0, 1, "x"),))] * 40, ["x"], seed=1, recipe=GeneratorRecipe(width=16, epochs=20)
+    )
     assert Sentence(("a", "b"), (Span(0, 1, "x"),)) in few.sample(200, seed=1, longest=2)
     assert len(few.sample(200, seed=1, longest=2)) < 20, "two words and a type make no more"
-    none = train([Sentence(("a", "b"))] * 40, ["x"], seed=1, width=16, epochs=20)
+    none = train_generator([Sentence(("a", "b"))] * 40, ["x"], seed=1, recipe=GeneratorRecipe(width=16, epochs=20))
     assert len(none.sample(10_000, seed=1)) < 1000
     assert few.sample(0, seed=1) == []
 
@@ -194,9 +192,9 @@ def test_nonsense_is_refused(generator):
         replace(generator, temperature=0.0).sample(1, seed=1)
     for nothing in ([], [Sentence(())]):
         with pytest.raises(InputError, match="at least one type and one sentence"):
-            train(nothing, TYPES, seed=1)
+            train_generator(nothing, TYPES, seed=1)
     with pytest.raises(InputError, match="at least one type"):
-        train([Sentence(("a",))], [], seed=1)
+        train_generator([Sentence(("a",))], [], seed=1)
 
 
 # -------------------------------------------------------------------------------------------------------- learning
@@ -219,7 +217,7 @@ def test_the_loss_falls(generator):
 
 
 def test_the_loss_of_an_epoch_counts_every_token_once(slice_):
-    still = train(slice_[:50], TYPES, seed=1, epochs=1, width=8, lr=0.0, dropout=0.0)
+    still = train_generator(slice_[:50], TYPES, seed=1, recipe=GeneratorRecipe(epochs=1, width=8, lr=0.0, dropout=0.0))
     with torch.no_grad():
         slow = [loss for sentence in slice_[:50] for loss in by_hand(still.network, still.lexicon.linearise(sentence))]
     assert still.losses == (pytest.approx(sum(slow) / len(slow), rel=1e-5),)
@@ -227,11 +225,11 @@ def test_the_loss_of_an_epoch_counts_every_token_once(slice_):
 
 def test_an_endless_sentence_is_cut():
     long = Sentence(("a",) * 5000, (Span(0, 5000, "x"),))
-    assert train([long, Sentence(("b",))], ["x"], seed=1, epochs=1, width=8).losses
+    assert train_generator([long, Sentence(("b",))], ["x"], seed=1, recipe=GeneratorRecipe(epochs=1, width=8)).losses
 
 
 def test_no_epoch_is_no_training():
-    assert train([Sentence(("a",))], ["x"], seed=1, epochs=0).losses == ()
+    assert train_generator([Sentence(("a",))], ["x"], seed=1, recipe=GeneratorRecipe(epochs=0)).losses == ()
 
 
 # --------------------------------------------------------------------------------------------------------- keeping
@@ -240,7 +238,7 @@ def test_no_epoch_is_no_training():
 def test_what_is_saved_draws_the_same(generator, tmp_path):
     warm = replace(generator, temperature=0.8)
     warm.save(tmp_path / "version")
-    assert sorted(path.name for path in (tmp_path / "version").iterdir()) == [FACTS, WEIGHTS]
+    assert sorted(path.name for path in (tmp_path / "version").iterdir()) == [GENERATOR_FACTS, GENERATOR_WEIGHTS]
     again = load_generator(tmp_path / "version")
     assert (again.lexicon, again.losses, again.temperature) == (warm.lexicon, warm.losses, 0.8)
     assert again.types == TYPES
@@ -262,12 +260,12 @@ def empty(path):
 
 def swap(folder):
     untrained(("film",), 16).save(folder / "other")
-    (folder / "other" / WEIGHTS).replace(folder / WEIGHTS)
+    (folder / "other" / GENERATOR_WEIGHTS).replace(folder / GENERATOR_WEIGHTS)
 
 
 def changed(**facts):
     def change(folder):
-        path = folder / FACTS
+        path = folder / GENERATOR_FACTS
         path.write_text(json.dumps({**json.loads(path.read_text()), **facts}))
 
     return change
@@ -276,15 +274,21 @@ def changed(**facts):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda folder: cut(folder / WEIGHTS), "the SHA-256 of generator.safetensors is not the one in generator.json"),
-        (lambda folder: cut(folder / FACTS), "JSONDecodeError"),
-        (lambda folder: (folder / WEIGHTS).unlink(), "No such file"),
-        (lambda folder: (folder / FACTS).unlink(), "No such file"),
-        (lambda folder: (folder / FACTS).write_bytes(b"\xff"), "UnicodeDecodeError"),
-        (lambda folder: (folder / FACTS).write_text("[]"), "TypeError"),
-        (lambda folder: (folder / FACTS).write_text("{}"), "KeyError"),
+        (
+            lambda folder: cut(folder / GENERATOR_WEIGHTS),
+            "the SHA-256 of generator.safetensors is not the one in generator.json",
+        ),
+        (lambda folder: cut(folder / GENERATOR_FACTS), "JSONDecodeError"),
+        (lambda folder: (folder / GENERATOR_WEIGHTS).unlink(), "No such file"),
+        (lambda folder: (folder / GENERATOR_FACTS).unlink(), "No such file"),
+        (lambda folder: (folder / GENERATOR_FACTS).write_bytes(b"\xff"), "UnicodeDecodeError"),
+        (lambda folder: (folder / GENERATOR_FACTS).write_text("[]"), "TypeError"),
+        (lambda folder: (folder / GENERATOR_FACTS).write_text("{}"), "KeyError"),
         (swap, "SHA-256"),
-        (lambda folder: empty(folder / WEIGHTS) or changed(weights=sha256().hexdigest())(folder), "SafetensorError"),
+        (
+            lambda folder: empty(folder / GENERATOR_WEIGHTS) or changed(weights=sha256().hexdigest())(folder),
+            "SafetensorError",
+        ),
         (changed(words=["play"]), "size mismatch"),
         (changed(types=[1, 2]), "must be texts"),
         (changed(width=10**6), "size mismatch"),

@@ -54,7 +54,7 @@ def test_labels_of_any_scheme_become_types(checkpoint, labels, types):
     inputs = AutoTokenizer.from_pretrained(folder)("play boston by boston", return_tensors="pt")
     with torch.no_grad():
         theirs = network(**inputs).logits[0]
-    from retainer.model.tokenization import Batch
+    from retainer.model.batches import Batch
 
     ids = inputs["input_ids"]
     with torch.no_grad():
@@ -120,7 +120,7 @@ class TestRefused:
 
     def test_no_model_at_all(self, tmp_path):
         refuses(tmp_path, "without config.json")
-        refuses("nowhere-to-be-found", "nowhere", "no folder of that name,", "the hub gave us none")
+        refuses("nowhere-to-be-found", "model nowhere-to-be-found not found", "no such folder,", "the hub has none")
         (tmp_path / "file").write_text("x")
         refuses(tmp_path / "file", "is a file")
 
@@ -128,7 +128,7 @@ class TestRefused:
         monkeypatch.chdir(tmp_path)
         (tmp_path / "prod").mkdir()
         (tmp_path / "prodd.txt").write_text("a file is no model")
-        refuses("prodd", "no folder of that name (did you mean 'prod'?)", "the hub gave us none")
+        refuses("prodd", "no such folder (did you mean 'prod'?)", "the hub has none")
 
     def test_a_mistyped_folder_is_told_from_a_hub_name(self, tmp_path, monkeypatch):
         """Where there is no network, asking the hub takes long; what can only be a folder is not asked for."""

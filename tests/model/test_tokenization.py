@@ -7,7 +7,9 @@ from tiny import pieces
 
 from retainer.data.generated import generate
 from retainer.data.spans import Sentence
-from retainer.model.tokenization import BUCKETS, Tokenization, bucket, windows
+from retainer.model.batches import BUCKETS, bucket
+from retainer.model.tokenization import Tokenization
+from retainer.model.windows import windows
 
 
 @pytest.fixture(params=["wordpiece", "bytelevel"])

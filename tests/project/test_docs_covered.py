@@ -1,21 +1,24 @@
 """Every page of the documentation is one that `make docs-test` runs, whole; and its marks are understood."""
 
 import re
+from importlib import import_module
 
 import pytest
 import yaml
 from pages import PAGES, ROOT, read_page, require_known, require_valid
 
-from retainer.cli.main import VERBS
+from retainer.cli.main import PARTS, VERBS
 
 READ = [read_page(path) for path in PAGES]
+OTHERS = ["CONTRIBUTING.md", "CHANGELOG.md", "results/README.md", "examples/README.md"]
+"""Pages whose commands are not run."""
 EACH = pytest.mark.parametrize("page", READ, ids=lambda page: page.name)
 
 
 @EACH
 def test_every_call_is_seen(page):
     calls = [call for block in page.blocks for call in block.calls]
-    assert len(calls) == page.counted, f"{page.name} has calls of retainer in blocks that nobody runs"
+    assert len(calls) == page.counted, f"{page.name} has calls of retainer in blocks that are not run"
     assert calls, f"{page.name} shows no command; which one is the page about?"
     for call in calls:
         require_valid(call)
@@ -34,10 +37,28 @@ def test_programs_are_programs(page):
             compile(block.text, f"{page.name}:{block.line}", "exec")
 
 
-@EACH
-def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.text):
-        assert (page.path.parent / target).exists(), f"{page.name} links to {target}"
+@pytest.mark.parametrize("name", [*(page.name for page in READ), *OTHERS])
+def test_links_lead_somewhere(name):
+    path = ROOT / name
+    for target, part in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)", path.read_text("utf-8")):
+        other = path.parent / target if target else path
+        assert other.exists(), f"{name} links to {target}"
+        assert not part or part in sections(other), f"{name} links to a section {part} that {other.name} does not have"
+
+
+def sections(path):
+    """Return the names by which the sections of a page can be linked to."""
+    titles = re.findall(r"^#+ (.*)$", path.read_text("utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("name", [*(page.name for page in READ), *OTHERS])
+def test_files_that_are_named_exist(name):
+    text = (ROOT / name).read_text("utf-8")
+    for file in re.findall(r"\b(?:src/retainer|tests|benchmarks|docs|examples)/[\w/.-]*\w", text):
+        assert (ROOT / file).exists(), f"{name} names {file}"
+    for module in re.findall(r"^ *(?:from|import) (retainer[\w.]*)", text, flags=re.MULTILINE):
+        import_module(module)
 
 
 def test_the_readme_links_every_page():
@@ -45,8 +66,11 @@ def test_the_readme_links_every_page():
     assert linked >= {page.name for page in READ[1:]}
 
 
-def test_every_verb_is_shown_by_the_readme():
-    assert {call.split()[1] for block in READ[0].blocks for call in block.calls} >= set(VERBS)
+def test_every_verb_is_shown():
+    [page] = [page for page in READ if page.name == "docs/cli.md"]
+    calls = [call.split()[1:3] for block in page.blocks for call in block.calls]
+    assert {verb for verb, _ in calls} == set(VERBS)
+    assert {part for verb, part in calls if part in PARTS.get(verb, ())} == set(PARTS["types"])
 
 
 def test_a_new_page_is_run_too():
@@ -66,7 +90,7 @@ def test_the_workflow_is_the_file():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("<!-- docs-test: skip -->\n```sh\nretainer log x\n```\n", "nobody understands"),
+        ("<!-- docs-test: skip -->\n```sh\nretainer log x\n```\n", "is not a mark"),
         ("<!-- docs-test: not run: a reason -->\n```text\nout\n```\n", "never run"),
         ("```sh\nretainer log x\n```\n<!-- docs-test: status 1 -->\n", "behind the last block"),
     ],

@@ -1,4 +1,4 @@
-"""The README's table is that of the results, the demo shows what it claims, and methods are told with their fields."""
+"""Tables of README and docs are those of results and code, the demo shows what it claims, methods are described."""
 
 import dataclasses
 import json
@@ -11,7 +11,9 @@ import pytest
 from retainer.cli.main import main
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text()
+SOURCE = ROOT / "src" / "retainer"
+ARCHITECTURE = ROOT / "tests" / "project" / "test_architecture.py"
+README, CONTRIBUTING = ((ROOT / name).read_text() for name in ("README.md", "CONTRIBUTING.md"))
 
 
 @pytest.fixture(scope="module")
@@ -37,13 +39,52 @@ def test_the_demo_writes_a_page_and_a_picture(small_demo):
     assert (small_demo / "curves.svg").read_text().startswith("<svg")
 
 
-def test_the_table_and_the_curve_are_those_of_the_cells(monkeypatch):
+@pytest.fixture
+def generator(monkeypatch):
+    """What `make readme` runs."""
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     import readme
 
-    text, drawing = readme.written()
-    assert text == README and drawing == readme.PICTURE.read_text(), "run make readme"
-    assert text.count("**`rdp`**") == 1 and "± " in text
+    return readme
+
+
+def test_what_is_generated_is_up_to_date(generator):
+    for path, text in generator.written().items():
+        assert text == path.read_text("utf-8"), f"{path.relative_to(ROOT)} is not up to date: run make readme"
+
+
+def test_the_table_and_the_curve_are_those_of_the_cells(generator):
+    whole = (ROOT / "docs" / "which-method.md").read_text()
+    assert generator.PICTURE in generator.written() and generator.PICTURE.name in whole
+    for text in (README, whole):
+        assert text.count("**`rdp`**") == 1 and "± " in text
+    rows = [
+        re.findall(r"^\| \**`([\w (]+\)?)`", _between(text, "results"), flags=re.MULTILINE) for text in (README, whole)
+    ]
+    assert len(rows[0]) == 5 and len(rows[1]) == 16 and set(rows[0]) <= set(rows[1])
+
+
+def _between(text, name):
+    return text.split(f"<!-- make readme begins: {name} -->")[1].split(f"<!-- make readme ends: {name} -->")[0]
+
+
+def test_the_readme_is_short_and_soon_runs():
+    assert len(README.split()) <= 1200
+    before, block = README.split("```", 1)
+    assert len(before.split()) < 200 and block.split("\n")[1].startswith("make demo") and "\nmake test" in block
+
+
+def test_what_is_where(generator):
+    rooms = [room.name for room in SOURCE.iterdir() if (room / "__init__.py").is_file()]
+    table = re.findall(r"^\| `(\w+)/` \| (.+) \|$", _between(README, "rooms"), flags=re.MULTILINE)
+    assert sorted(room for room, _ in table) == sorted(rooms)
+    for room, said in table:
+        assert said.replace("`", "") in (SOURCE / room / "__init__.py").read_text().replace("`", "")
+    order = re.search(r"^ROOMS = \((.*?)\)", ARCHITECTURE.read_text(), flags=re.MULTILINE | re.DOTALL)[1]
+    assert [room for room, _ in table] == re.findall(r"\w+", order), "the order of the table is the order of imports"
+    names = re.findall(r"^\| `([\w/.]+)` \|", _between(CONTRIBUTING, "rooms"), flags=re.MULTILINE)
+    assert {path.name for path in SOURCE.glob("*.py")} - {"__init__.py", "__main__.py"} <= set(names)
+    assert {f"{path.parent.relative_to(SOURCE)}/" for path in SOURCE.glob("*/**/__init__.py")} <= set(names)
 
 
 def measured():
@@ -81,7 +122,7 @@ def test_the_table_of_fewnerd_is_that_of_the_cells():
             assert field == f"{mean(micro):.1f} / {mean(macro):.1f}{spread}" and len(scores) == int(seeds), name
 
 
-def test_methods_and_their_fields_are_told():
+def test_methods_and_their_fields_are_described():
     """The help of learn names every method it takes, and docs/methods.md all fields with their defaults."""
     from retainer.cli.verbs.learn import learn
     from retainer.methods import METHODS

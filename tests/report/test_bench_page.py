@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from retainer.bench.cell import found_spans, gold_spans, pack, save, save_gold
+from retainer.bench.cell import found_spans, pack, save_gold, save_result, stored_gold
+from retainer.bench.result import CellResult
 from retainer.cli.main import main
 from retainer.data.corpus import Corpus
 from retainer.data.generated import generate
@@ -79,7 +80,7 @@ def make_cell(folder, gold, setting, place, seed, groups=None, preset="p", **mor
     }  # fmt: skip
     file = folder / preset / setting / place / f"seed-{seed}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    save(file, document, [pack(task) for task in spans])
+    save_result(file, CellResult.of(document), [pack(task) for task in spans])
     return file
 
 
@@ -193,7 +194,7 @@ class TestNumbers:
 
     def test_differences(self, made):
         found, (first, second) = ranked(made)
-        gold = gold_spans(made / "p")
+        gold = stored_gold(made / "p")
         for standing in (first, second):
             test = standing.tests["extend_ner"]
             sides = []

@@ -217,7 +217,7 @@ class TestVerbs:
         [
             (["report", "v2"], "needs annotated sentences (--data FILE)"),
             (["report", "v2", "--data", "test.conll", "--latex"], "are for a bench"),
-            (["evaluate", "v2", "test.conll", "--page", "v1"], "no plain file"),
+            (["evaluate", "v2", "test.conll", "--page", "v1"], "not a plain file"),
         ],
     )
     def test_bad_calls(self, folder, capsys, monkeypatch, call, says):

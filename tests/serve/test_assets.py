@@ -7,7 +7,7 @@ from importlib.resources import files
 import pytest
 from serving import serving
 
-from retainer.serve.assets import addresses
+from retainer.serve.assets import asset_paths
 from retainer.serve.settings import Settings
 
 FOLDER = files("retainer.serve").joinpath("page")
@@ -30,7 +30,7 @@ def test_every_file_has_its_kind_and_is_looked_at_again_when_it_changed(first, t
     kinds |= {"js": "text/javascript; charset=utf-8", "json": "application/json"}
 
     async def ask(client):
-        for address in addresses():
+        for address in asset_paths():
             answer = await client.get(address)
             suffix = "html" if address == "/" else address.rpartition(".")[2]
             assert (answer.status_code, answer.headers["content-type"]) == (200, kinds[suffix]), address
@@ -42,7 +42,7 @@ def test_every_file_has_its_kind_and_is_looked_at_again_when_it_changed(first, t
             assert other.content == answer.content != b""
             head = await client.head(address)
             assert (head.status_code, head.content) == (200, b"")
-        return {address: (await client.get(address)).content for address in addresses()}
+        return {address: (await client.get(address)).content for address in asset_paths()}
 
     got = asked(tmp_path / "v1", ask, Settings(token="a-token-of-sixteen-characters"))  # the page itself needs none
     assert got["/"] == FOLDER.joinpath("index.html").read_bytes()
@@ -112,7 +112,7 @@ def test_the_front_holds_no_script_and_no_style_of_its_own():
     ids = re.findall(r'id="([^"]+)"', html)
     assert len(ids) == len(set(ids))
     linked = set(re.findall(r'(?:href|src)="page/([^"]+)"', html))
-    assert {f"/page/{name}" for name in linked} <= set(addresses())
+    assert {f"/page/{name}" for name in linked} <= set(asset_paths())
 
 
 def test_the_keys_are_in_the_manual():

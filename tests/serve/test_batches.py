@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from retainer.serve.batches import TEXTS, Batches
+from retainer.serve.batches import MAX_BATCH_TEXTS, Batches
 from retainer.serve.metrics import Metrics
 
 
@@ -32,7 +32,7 @@ def version():
 
 @pytest.fixture
 def queue(version):
-    made = Batches("v", version, Metrics(), characters=1000)
+    made = Batches("v", version, Metrics(), max_characters=1000)
     yield made
     version.gate.set()
     made.close()
@@ -78,13 +78,13 @@ def test_a_batch_is_bounded_by_texts_and_by_characters(queue, version):
         first = queue.submit(["first"])
         while not version.batches:
             await asyncio.sleep(0.001)
-        rest = [queue.submit(["x"] * (TEXTS + 10)), queue.submit(["y" * 400] * 3), queue.submit(["z" * 5000])]
+        rest = [queue.submit(["x"] * (MAX_BATCH_TEXTS + 10)), queue.submit(["y" * 400] * 3), queue.submit(["z" * 5000])]
         version.gate.set()
         return await asyncio.gather(first, *rest)
 
     found = asyncio.run(run())
-    assert [len(one) for one in found] == [1, TEXTS + 10, 3, 1]
-    assert all(len(batch) <= TEXTS for batch in version.batches)
+    assert [len(one) for one in found] == [1, MAX_BATCH_TEXTS + 10, 3, 1]
+    assert all(len(batch) <= MAX_BATCH_TEXTS for batch in version.batches)
     assert all(sum(map(len, batch)) <= 1000 or len(batch) == 1 for batch in version.batches)
 
 

@@ -55,8 +55,8 @@ def test_the_limits_on_the_page_are_the_limits():
         "texts of a request": ("256", Limits.texts, flags["max_texts"], 256),
         "characters of a text": ("50,000", Limits.characters, flags["max_characters"], 50_000),
         "requests at once": ("256", Limits.requests, flags["max_requests"], 256),
-        "seconds for an answer": ("30", Limits.seconds, flags["timeout"], 30.0),
-        "seconds to send the head, and again the body": ("10", Limits.slow, 10.0),
+        "seconds for an answer": ("30", Limits.answer_seconds, flags["timeout"], 30.0),
+        "seconds to send the head, and again the body": ("10", Limits.receive_seconds, 10.0),
         "open connections": ("1,024", Limits.connections, 1024),
     }
     for name, (written, *values) in table.items():
@@ -66,7 +66,7 @@ def test_the_limits_on_the_page_are_the_limits():
 def test_every_code_that_can_be_told_is_on_the_page():
     """Codes are for programs, so they are written down; those of plain HTTP explain themselves."""
     source = "".join(path.read_text() for path in (ROOT / "src" / "retainer" / "serve").glob("*.py"))
-    codes = set(re.findall(r"Refusal\(\s*\d{3},\s*\"(\w+)\"", source))
+    codes = set(re.findall(r"ApiError\(\s*\d{3},\s*\"(\w+)\"", source))
     assert len(codes) > 15
     missing = {code for code in codes if f"`{code}`" not in PAGE.text}
     assert not missing, missing

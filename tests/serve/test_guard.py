@@ -3,13 +3,14 @@
 import asyncio
 import json
 import threading
+from dataclasses import fields
 
 import pytest
 from serving import samples, serving, soon, total
 
 from retainer.errors import InputError
-from retainer.serve.response_headers import HEADERS
-from retainer.serve.settings import Limits, Settings, is_local, names_of, read_token
+from retainer.serve.response_headers import SECURITY_HEADERS
+from retainer.serve.settings import Limits, Settings, host_names, is_local, read_token
 
 TOKEN = "a-token-of-some-length"
 
@@ -18,8 +19,8 @@ def run(places, steps, settings=None):
     """Start an application and take some steps with its client."""
 
     async def all_():
-        async with serving(places, settings) as (client, roster):
-            return await steps(client, roster)
+        async with serving(places, settings) as (client, registry):
+            return await steps(client, registry)
 
     return asyncio.run(all_())
 
@@ -44,9 +45,9 @@ def complaint(answer, status, code):
 
 
 def assert_headers(answer):
-    for name, value in HEADERS.items():
+    for name, value in SECURITY_HEADERS.items():
         assert answer.headers[name] == value
-    assert "'unsafe" not in HEADERS["content-security-policy"] and "server" not in answer.headers
+    assert "'unsafe" not in SECURITY_HEADERS["content-security-policy"] and "server" not in answer.headers
 
 
 class TestBodies:
@@ -139,17 +140,17 @@ class TestBodies:
             return await client.post("/v1/predict", content=slow(), headers={"Content-Type": "application/json"})
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("retainer.serve.guard.LINGER", 0.1)
-            complaint(run({"v1": pair["v1"]}, steps, Settings(Limits(slow=0.2))), 408, "slow_body")
+            patch.setattr("retainer.serve.guard.LINGER_SECONDS", 0.1)
+            complaint(run({"v1": pair["v1"]}, steps, Settings(Limits(receive_seconds=0.2))), 408, "slow_body")
 
 
 class Held:
     """A version that works only when it is let."""
 
-    def __init__(self, roster):
+    def __init__(self, registry):
         self.free, self.given = threading.Event(), 0
-        batches = roster.pick().batches
-        self.real, batches._find = batches._find, self
+        batches = registry.get().batches
+        self.real, batches._predict = batches._predict, self
 
     def __call__(self, texts):
         self.given += len(texts)
@@ -159,12 +160,12 @@ class Held:
 
 class TestCrowds:
     def test_too_many_at_once_are_told_to_come_again(self, pair):
-        async def steps(client, roster):
-            held = Held(roster)
+        async def steps(client, registry):
+            held = Held(registry)
             asking = [asyncio.create_task(client.post("/v1/predict", json={"texts": "boston"}))]
             await soon(lambda: held.given)
             asking += [asyncio.create_task(client.post("/v1/predict", json={"texts": "boston"})) for _ in range(2)]
-            await soon(lambda: roster.pick().batches.waiting == 2)
+            await soon(lambda: registry.get().batches.waiting == 2)
             refused = await client.post("/v1/predict", json={"texts": "boston"})
             probes = [await client.get(path) for path in ("/healthz", "/readyz", "/v1/versions", "/metrics")]
             held.free.set()
@@ -179,29 +180,29 @@ class TestCrowds:
         assert total(books, "retainer_requests_total", route="/v1/predict", status="503") == 1
 
     def test_what_takes_too_long_is_given_up(self, pair):
-        async def steps(client, roster):
-            held = Held(roster)
+        async def steps(client, registry):
+            held = Held(registry)
             first = asyncio.create_task(client.post("/v1/predict", json={"texts": "held"}))
             await soon(lambda: held.given == 1)
             second = await client.post("/v1/predict", json={"texts": ["never", "computed"]})
             held.free.set()
-            await soon(lambda: roster.pick().batches.waiting == 0)
+            await soon(lambda: registry.get().batches.waiting == 0)
             later = await client.post("/v1/predict", json={"texts": "boston"})
             return await first, second, later, held.given
 
-        first, second, later, given = run({"v1": pair["v1"]}, steps, Settings(Limits(seconds=0.3)))
+        first, second, later, given = run({"v1": pair["v1"]}, steps, Settings(Limits(answer_seconds=0.3)))
         for answer in (first, second):
             complaint(answer, 504, "timeout")
         assert later.status_code == 200 and given == 2, "the two texts nobody waited for were not computed"
 
     def test_a_failure_of_ours_tells_no_text(self, pair):
-        async def steps(client, roster):
+        async def steps(client, registry):
             def fails(texts):
                 raise ValueError(f"cannot do {texts}")
 
-            roster.pick().batches._find = fails
+            registry.get().batches._predict = fails
             answer = await client.post("/v1/predict", json={"texts": "a secret"})
-            return answer, list(roster.said)
+            return answer, list(registry.said)
 
         answer, said = run({"v1": pair["v1"]}, steps)
         complaint(answer, 500, "our_fault")
@@ -328,7 +329,7 @@ class TestBrowsers:
     )  # fmt: skip
     def test_a_name_that_is_not_ours_is_not_answered(self, pair, host, status):
         """A stranger's page may let its own name point to this machine."""
-        settings = Settings(hosts=names_of("127.0.0.1", ("Own.example",)))
+        settings = Settings(hosts=host_names("127.0.0.1", ("Own.example",)))
         answer = run({"v1": pair["v1"]}, lambda client, _: client.get("/v1/versions", headers={"Host": host}), settings)
         assert answer.status_code == status
         if status == 421:
@@ -337,9 +338,9 @@ class TestBrowsers:
     def test_which_addresses_are_local(self):
         assert [is_local(host) for host in ("127.0.0.1", "::1", "localhost", "127.8.8.8")] == [True] * 4
         assert [is_local(host) for host in ("0.0.0.0", "::", "10.0.0.1", "example.org")] == [False] * 4
-        assert names_of("0.0.0.0", ()) == () and names_of("0.0.0.0", ("A.b",)) == ("a.b",)
+        assert host_names("0.0.0.0", ()) == () and host_names("0.0.0.0", ("A.b",)) == ("a.b",)
 
-    @pytest.mark.parametrize("limit", ["body", "texts", "characters", "requests", "seconds", "slow", "connections"])
+    @pytest.mark.parametrize("limit", [field.name for field in fields(Limits)])
     def test_limits_under_which_nothing_works_are_refused(self, limit):
         with pytest.raises(InputError, match=limit):
             Limits(**{limit: 0})

@@ -209,12 +209,15 @@ BROKEN = {
     "picture.png": (b"\x89PNG\r\n\x1a\n\x00\x00\x00", "looks like a binary file"),
     "latin.txt": ("caf\u00e9".encode("latin-1"), "is not UTF-8"),
     "broken.jsonl": (b'{"text": "a"}\n{"text": \n', "line 2: this is not JSON"),
-    "other.jsonl": (b'{"words": "a"}\n', 'the key "text" is missing, or is no string; found words'),
+    "other.jsonl": (b'{"words": "a"}\n', 'the key "text" is missing or is not a string; found words'),
     "half.jsonl": (b'{"text": "a \\ud800 b"}\n', "half a character"),
     "list.json": (b'[{"text": "a"}]\n', "one JSON list; write one JSON object per line"),
     "empty.txt": (b" \n\r\n", "holds no text"),
-    "long.txt": (b"a " * 30_000, "line 1: 60,000 characters are too many; one may have 50,000"),
-    "odd.jsonl": (b'{"text": "a b", "spans": [{"start": 1, "end": 9, "label": "x"}]}\n', "entity 1 has no place"),
+    "long.txt": (b"a " * 30_000, "line 1: 60,000 characters are too many; a text may have 50,000"),
+    "odd.jsonl": (
+        b'{"text": "a b", "spans": [{"start": 1, "end": 9, "label": "x"}]}\n',
+        "entity 1 has offsets outside the text",
+    ),
 }
 
 
@@ -388,7 +391,7 @@ def test_a_checkpoint_of_somebody_else_is_a_lineage_of_one(opened, checkpoint):
         look(page, TEXT, "travel")
         page.wait_for_selector("#travel-results .card")
         assert "no record" in page.inner_text("#travel-step") and page.is_disabled("#travel-slider")
-        assert "No scores are recorded" in page.inner_text("#travel-curves")
+        assert "This lineage records no scores" in page.inner_text("#travel-curves")
         assert drawn(page, "travel") == found(server, "alien", TEXT)
         page.click("nav a[href='#find']")
         assert page.is_disabled("#find-calibrated") and "this version has none" in page.inner_text("#find")
@@ -408,7 +411,7 @@ def reviewing(page, path, second=""):
     page.select_option("#review-version", "v2")
     page.select_option("#review-second", second)
     page.set_input_files("#review-file", path)
-    page.wait_for_selector("#review-desk:not([hidden])")
+    page.wait_for_selector("#review-item:not([hidden])")
 
 
 def desk(page):
@@ -475,7 +478,7 @@ def test_what_was_reviewed_is_what_retainer_reads(page, server, tmp_path):
         else:
             page.keyboard.press("a")
             kept.append((start, end, type_))
-    assert "All is decided" in page.inner_text("#review-status")
+    assert "Everything is decided" in page.inner_text("#review-status")
     assert page.inner_text("#review-counts") == f"{len(queue) - 3} accepted, 2 corrected, 1 rejected, 0 left"
     got = read_back(saved(page, tmp_path))
     assert page.evaluate("document.querySelector('#review-status').textContent").startswith(f"{len(wanted)} text")
@@ -538,7 +541,7 @@ def test_disputes_come_first_and_the_other_reading_can_be_taken(page, server, te
     page.select_option("#review-version", NAMED)
     page.select_option("#review-second", "v2")
     page.set_input_files("#review-file", put(tmp_path, "\n".join(texts)))
-    page.wait_for_selector("#review-desk:not([hidden])")
+    page.wait_for_selector("#review-item:not([hidden])")
     assert "v2 says city" in page.inner_text("#review-facts") and desk(page)[1].startswith("<img")
     results = api(server, "compare", old="v2", new=NAMED, texts=texts)["results"]
     all_ = [(one["kind"] == "kept", one["new"]["score"], one["new"]["word"]) for r in results for one in r["changes"]]
@@ -598,7 +601,7 @@ def test_leaving_with_unsaved_work_is_asked_about(opened, server, texts, tmp_pat
         page.keyboard.press("a")
         page.evaluate("location.reload()")
         page.wait_for_timeout(300)
-        assert asked == ["beforeunload"] and page.locator("#review-desk").is_visible()
+        assert asked == ["beforeunload"] and page.locator("#review-item").is_visible()
         page.select_option("#review-version", "v1")  # would begin anew
         assert asked[1:] == ["confirm"] and page.input_value("#review-version") == "v2"
         reject_the_rest(page)
@@ -632,7 +635,7 @@ def test_nothing_a_stranger_writes_becomes_markup(page, server, tmp_path):
     page.click("nav a[href='#review']")
     page.select_option("#review-second", "v2")
     page.set_input_files("#review-file", path)
-    page.wait_for_selector("#review-desk:not([hidden])")
+    page.wait_for_selector("#review-item:not([hidden])")
     for key in "3a1ar":
         page.keyboard.press(key)
     made = page.evaluate(
@@ -677,7 +680,7 @@ def test_a_busy_or_broken_server_is_told_in_words(opened, server):
     said = {
         503: (
             {"error": {"code": "busy", "message": "too many requests at once"}},
-            "no time just now: too many requests at once.",
+            "is busy: too many requests at once.",
         ),
         504: ({"error": {"code": "timeout", "message": "it took long"}}, "took too long: it took long."),
         422: (
@@ -707,7 +710,7 @@ def test_a_token_is_asked_for_and_kept_nowhere(opened, places):
         page.keyboard.press("Enter")
         page.wait_for_selector("#token-wrong:has-text('not the token')")
         page.click("#token-cancel")
-        page.wait_for_selector("#begin:has-text('only who shows its token')")
+        page.wait_for_selector("#begin:has-text('This server needs a token')")
         page.click("#begin button")
         page.wait_for_selector("#token[open]")
         page.fill("#token-field", TOKEN)
@@ -772,7 +775,7 @@ def filled(page, texts, tmp_path):
         yield view
     page.click("nav a[href='#review']")
     page.set_input_files("#review-file", put(tmp_path, "\n".join(texts)))
-    page.wait_for_selector("#review-desk:not([hidden])")
+    page.wait_for_selector("#review-item:not([hidden])")
     page.keyboard.press("a")
     yield "review"
 

@@ -9,7 +9,7 @@ from serving import samples, serving, soon, total
 
 from retainer.errors import InputError
 from retainer.serve.metrics import Metrics
-from retainer.serve.model_paths import named, stamp
+from retainer.serve.model_paths import folder_state, paths_by_name
 from retainer.serve.registry import Registry
 from retainer.serve.settings import Settings
 from retainer.versions.version import load
@@ -50,18 +50,18 @@ async def crowd(client, seconds_or_until, count=8):
 
 def test_a_swap_under_load_loses_no_request(current, pair):
     async def run():
-        async with serving({"current": current}) as (client, roster):
-            old, over = roster.pick(), asyncio.Event()
+        async with serving({"current": current}) as (client, registry):
+            old, over = registry.get(), asyncio.Event()
             asking = asyncio.create_task(crowd(client, over.is_set))
             for target in ("v2", "v1", "v2"):
                 await asyncio.sleep(0.2)
                 repoint(current, pair[target])
-                assert await roster.reload() == {"current": "swapped"}
+                assert await registry.reload() == {"current": "swapped"}
             await asyncio.sleep(0.2)
             over.set()
             answers = await asking
             old.batches.join(10)
-            return answers, old, samples((await client.get("/metrics")).text), roster.said
+            return answers, old, samples((await client.get("/metrics")).text), registry.said
 
     answers, old, books, said = asyncio.run(run())
     assert {answer.status_code for answer in answers} == {200}
@@ -93,16 +93,16 @@ def test_a_broken_version_leaves_the_old_one_on_duty_and_says_so(current, pair, 
         shutil.rmtree(broken)
 
     async def run():
-        async with serving({"current": current}) as (client, roster):
+        async with serving({"current": current}) as (client, registry):
             repoint(current, broken)
-            assert await roster.reload() == {"current": "failed"}
+            assert await registry.reload() == {"current": "failed"}
             answer = await client.post("/v1/predict", json={"texts": TEXT})
             stale = [await client.get(path) for path in ("/readyz", "/v1/versions", "/metrics")]
-            said = list(roster.said)
-            watched = await roster.reload(["current"])
+            said = list(registry.said)
+            watched = await registry.reload(["current"])
             assert watched == {"current": "unchanged"}, "what failed is not tried again and again by who watches"
             repoint(current, pair["v2"])
-            assert await roster.reload() == {"current": "swapped"}
+            assert await registry.reload() == {"current": "swapped"}
             return answer, stale, said, [await client.get("/readyz"), await client.get("/metrics")]
 
     answer, (ready, versions, books), said, (ready_again, books_again) = asyncio.run(run())
@@ -111,7 +111,7 @@ def test_a_broken_version_leaves_the_old_one_on_duty_and_says_so(current, pair, 
     assert versions.json()["versions"][0]["reload_failed"]
     assert total(samples(books.text), "retainer_version_stale") == 1
     assert total(samples(books.text), "retainer_reloads_total", outcome="failed") == 1
-    assert "the old one stays on duty" in said[0]
+    assert "the old one is still served" in said[0]
     assert ready_again.json()["versions"][0]["state"] == "ready"
     assert total(samples(books_again.text), "retainer_version_stale") == 0
 
@@ -122,13 +122,13 @@ def test_a_watched_folder_is_reloaded_by_itself_once_it_has_settled(pair, tmp_pa
     shutil.copytree(pair["v1"], place)
 
     async def run():
-        async with serving({"v": place}) as (client, roster):
-            watching = asyncio.create_task(roster.watch(0.1))
+        async with serving({"v": place}) as (client, registry):
+            watching = asyncio.create_task(registry.watch(0.1))
             for file in sorted(pair["v2"].iterdir()):
                 shutil.copy(file, place / file.name)
                 await asyncio.sleep(0.06)
                 assert (await client.post("/v1/predict", json={"texts": TEXT})).status_code == 200
-            await soon(lambda: roster.pick().hash == hash_of(pair["v2"]))
+            await soon(lambda: registry.get().hash == hash_of(pair["v2"]))
             watching.cancel()
             return samples((await client.get("/metrics")).text)
 
@@ -180,16 +180,16 @@ class TestOnRequest:
     def test_what_failed_is_tried_again_when_somebody_asks(self, current, tmp_path, pair):
         async def twice():
             repoint(current, tmp_path / "no")
-            first, second = await roster.reload(), await roster.reload()
-            watched = await roster.reload(["current"])
+            first, second = await registry.reload(), await registry.reload()
+            watched = await registry.reload(["current"])
             repoint(current, pair["v2"])
-            return first, second, watched, await roster.reload()
+            return first, second, watched, await registry.reload()
 
-        roster = Registry({"current": str(current)}, Metrics(), lambda _: None, device="cpu")
+        registry = Registry({"current": str(current)}, Metrics(), lambda _: None, device="cpu")
         try:
             outcomes = asyncio.run(twice())
         finally:
-            roster.close()
+            registry.close()
         assert [one["current"] for one in outcomes] == ["failed", "failed", "unchanged", "swapped"]
 
 
@@ -197,25 +197,25 @@ class TestPlaces:
     def test_names(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         (tmp_path / "a=b").mkdir()
-        assert named(["models/v1/", "old=models/v2", "org/name", "a=b"]) == {
+        assert paths_by_name(["models/v1/", "old=models/v2", "org/name", "a=b"]) == {
             "v1": "models/v1/",
             "old": "models/v2",
             "name": "org/name",
             "a=b": "a=b",
         }
-        assert named(["."]) == {tmp_path.name: "."}
+        assert paths_by_name(["."]) == {tmp_path.name: "."}
 
     @pytest.mark.parametrize("specs", [["x/v1", "y/v1"], ["=x"], ["x="], [" =x"]])
     def test_names_that_are_none(self, specs):
         with pytest.raises(InputError):
-            named(specs)
+            paths_by_name(specs)
 
     def test_a_stamp_changes_with_the_files_and_with_the_link(self, current, pair):
-        before = stamp(current)
-        assert before == stamp(current) != stamp(pair["v2"])
+        before = folder_state(current)
+        assert before == folder_state(current) != folder_state(pair["v2"])
         repoint(current, pair["v2"])
-        assert stamp(current) != before
-        assert stamp("no/such/folder") == ()
+        assert folder_state(current) != before
+        assert folder_state("no/such/folder") == ()
 
     def test_nobody_starts_with_a_version_that_cannot_be_loaded(self, tmp_path, encoder):
         for place in (tmp_path / "nothing", encoder):

@@ -68,7 +68,7 @@ class TestPredict:
         alone = {text: versions["v2"].predict(text) for text in [*TEXTS, *ODD]}
 
         async def run():
-            async with serving(pair) as (client, roster):
+            async with serving(pair) as (client, registry):
 
                 async def one(number):
                     texts = random.Random(number).sample([*TEXTS, *ODD], k=1 + number % 7)
@@ -229,10 +229,10 @@ class TestVersions:
         link.symlink_to(checkpoint("O", "B-x"))
 
         async def run():
-            async with serving({"v\n": link}) as (_, roster):
+            async with serving({"v\n": link}) as (_, registry):
                 link.unlink()
                 link.symlink_to(checkpoint("O", f"B-{nasty}"))
-                return await roster.reload(), roster.said
+                return await registry.reload(), registry.said
 
         outcomes, said = asyncio.run(run())
         assert list(outcomes.values()) == ["swapped"] and len(said) == 1
@@ -273,7 +273,7 @@ class TestDocs:
 
         settings = Settings(Limits(texts=3, characters=77), token="a" * 16)
         document = ask(pair, None, "/openapi.json", "GET", settings=settings).json()
-        one, many = document["components"]["schemas"]["Predict"]["properties"]["texts"]["anyOf"]
+        one, many = document["components"]["schemas"]["PredictRequest"]["properties"]["texts"]["anyOf"]
         assert (one["maxLength"], many["maxItems"], many["items"]["maxLength"]) == (77, 3, 77)
         assert document["paths"]["/v1/predict"]["post"]["security"] == [{"token": []}]
         assert "security" not in document["paths"]["/healthz"]["get"]

@@ -14,7 +14,7 @@ import pytest
 from serving import Process, asked, one_answer, samples, started, total, until
 
 from retainer.cli.main import main
-from retainer.serve.response_headers import HEADERS
+from retainer.serve.response_headers import SECURITY_HEADERS
 
 TEXT = "play songs by boston on the drive to paris"
 
@@ -59,7 +59,7 @@ class TestBytes:
         answer = server.raw(data)
         code, told = status(answer)
         assert code == 400 and told["error"]["code"] == "invalid_http"
-        for name, value in HEADERS.items():
+        for name, value in SECURITY_HEADERS.items():
             assert f"{name}: {value}".encode() in answer
         assert json.loads(get(server, "/healthz")) == {"alive": True}
 
@@ -214,7 +214,7 @@ class TestSignals:
                 thread.join()
             assert {answer.split(b" ")[1] for answer in answers} == {b"200"}
             assert server.stop() == 0
-            assert any("hands over to" in line for line in server.lines)
+            assert any(" replaces " in line for line in server.lines)
 
 
 class TestStarting:
@@ -231,7 +231,7 @@ class TestStarting:
         ("arguments", "says"),
         [
             (["--max-texts", "0"], "must be above 0"),
-            (["--cors", "example.org"], "is no origin"),
+            (["--cors", "example.org"], "is not an origin"),
             (["--watch", "-1"], "expected seconds"),
             (["--token-file", "nothing"], "nothing"),
             (["--host", "no.such.host.invalid"], "cannot listen"),
@@ -263,6 +263,6 @@ class TestStarting:
     def test_a_stranger_may_not_ask_unnoticed_and_ctrl_c_ends_it_quietly(self, pair):
         """Whoever binds to all addresses without a token is told what that means."""
         with started(pair["v1"], "--host", "0.0.0.0") as server:
-            assert "whoever reaches 0.0.0.0 may ask" in server.lines[0]
+            assert "every client that reaches 0.0.0.0 may send requests" in server.lines[0]
             server.process.send_signal(signal.SIGINT)
             assert server.ended() == 0 and "Traceback" not in "".join(server.lines)

@@ -18,9 +18,10 @@ from retainer.training.learn import learn
 from retainer.training.prepare import gold_labels, prepare
 from retainer.training.preview import preview
 from retainer.training.recipe import Recipe
-from retainer.training.request import job_of
+from retainer.training.request import LearnRequest
 from retainer.training.step import TrainingStep
-from retainer.training.teacher_targets import OldTypeAnnotation, merge_new_into_outside
+from retainer.training.task_data import TaskData
+from retainer.training.teacher_targets import merge_new_into_outside
 
 NAMES = [name for name, one in METHODS.items() if not one.joint and one.quirks == NONE]
 BRIEF = Recipe(epochs=2, batch=16, lr=1e-3)
@@ -72,48 +73,44 @@ class TestAsked:
 
 class TestTheLesson:
     def test_the_words_that_are_open(self, start, city, kept):
-        lesson = prepare(
-            start.tagger, city, None, ["city"], METHODS["rdp"], BRIEF, truth=OldTypeAnnotation((), kept.sentences)
-        )
+        prepared = prepare(start.tagger, TaskData(city, ("city",), exemplars=kept.sentences), METHODS["rdp"], BRIEF)
         real = sum(len(sentence.words) for sentence in city)
-        gold = gold_labels((*city.sentences, *kept.sentences), lesson.student.labels)
-        assert torch.equal(lesson.tokens.labels, gold) and not lesson.open[:real].any()
-        assert torch.equal(lesson.open[real:], gold[real:] == 0)
+        gold = gold_labels((*city.sentences, *kept.sentences), prepared.student.labels)
+        assert torch.equal(prepared.tokens.labels, gold) and not prepared.open[:real].any()
+        assert torch.equal(prepared.open[real:], gold[real:] == 0)
         artists = start.tagger.labels.of(["artist"])
-        heard = lesson.teacher.logits.softmax(-1)[real:]
+        heard = prepared.teacher.output.logits.softmax(-1)[real:]
         annotated = gold[real:] != 0
         assert torch.equal(heard[annotated].argmax(-1), gold[real:][annotated]), "gold where it stands"
         assert (heard[~annotated][:, artists] > 0).any(), "elsewhere the teacher may still find some"
-        assert lesson.student.head.again is None, "no row learns for an exemplar"
+        assert prepared.student.head.retaught is None, "no row learns for an exemplar"
 
     def test_what_the_methods_see(self, start, city, kept):
         """Of an open word the student is asked about old types, in a second look too; of others everything."""
-        lesson = prepare(
-            start.tagger, city, None, ["city"], METHODS["tbcl"], BRIEF, truth=OldTypeAnnotation((), kept.sentences)
-        )
-        descent, seen = TrainingStep(lesson, lesson.slice, BRIEF), []
-        losses = type(lesson.method).losses
+        prepared = prepare(start.tagger, TaskData(city, ("city",), exemplars=kept.sentences), METHODS["tbcl"], BRIEF)
+        step, seen = TrainingStep(prepared, prepared.slice, BRIEF), []
+        losses = type(prepared.method).losses
         spy = replace(
-            lesson, method=_Spy(lesson.method, lambda *said: seen.append(said) or losses(lesson.method, *said))
+            prepared, method=_Spy(prepared.method, lambda *said: seen.append(said) or losses(prepared.method, *said))
         )
-        descent.lesson = spy
-        for windows, length in lesson.slice.shuffled(8, 0):
-            descent._terms(windows, length)
+        step.task = spy
+        for windows, length in prepared.slice.shuffled(8, 0):
+            step._terms(windows, length)
         touched = 0
         for student, _, given, _ in seen:
-            marked = lesson.open[given.rows.clamp(min=0)] & given.labelled
-            for one in (student, student.again):
+            marked = prepared.open[given.rows.clamp(min=0)] & given.labelled
+            for one in (student, student.second_view):
                 new = one.log_p.exp()[:, given.old :].sum(-1)
                 assert (new[marked] == 0).all() and (new[~marked] > 0).all()
             touched += int(marked.sum())
-        assert touched == int(lesson.open.sum()) > 0
+        assert touched == int(prepared.open.sum()) > 0
 
     def test_without_exemplars_nothing_is_asked_otherwise(self, start, city):
-        lesson = prepare(start.tagger, city, None, ["city"], METHODS["rdp"], BRIEF)
-        descent = TrainingStep(lesson, lesson.slice, BRIEF)
-        assert lesson.open is None and not lesson.informed
-        student = lesson.student.outputs(lesson.slice.batch(*lesson.slice.shuffled(8, 0)[0]))
-        assert descent._asked(student, lesson.tokens) is student
+        prepared = prepare(start.tagger, TaskData(city, ("city",)), METHODS["rdp"], BRIEF)
+        step = TrainingStep(prepared, prepared.slice, BRIEF)
+        assert prepared.open is None and not prepared.teacher.informed
+        student = prepared.student.outputs(prepared.slice.batch(*prepared.slice.shuffled(8, 0)[0]))
+        assert step._with_open_words(student, prepared.tokens) is student
 
 
 class _Spy:
@@ -154,11 +151,11 @@ class TestLearning:
 
     def test_new_types_may_be_annotated_in_them(self, start, city):
         both = generate(40, seed=12, types=["artist", "city"])
-        job = job_of(city, start, None, "rdp", None, BRIEF, 0, "cpu", both)
-        lesson = prepare(start.tagger, job.train, None, job.new, job.method, BRIEF, truth=job.truth)
-        new = lesson.tokens.labels >= lesson.tokens.old
-        real = sum(len(sentence.words) for sentence in job.train)
-        assert new[real:].any() and not lesson.open[new].any(), "then they are gold there"
+        task = LearnRequest(city, start, recipe=BRIEF, exemplars=both, device="cpu").resolve()
+        prepared = prepare(start.tagger, task.data, task.method, BRIEF)
+        new = prepared.tokens.labels >= prepared.tokens.old
+        real = sum(len(sentence.words) for sentence in task.data.train)
+        assert new[real:].any() and not prepared.open[new].any(), "then they are gold there"
 
     def test_beside_a_review(self, encoder, learned, kept, city):
         """Made-up sentences come after them, and are no exemplars."""
@@ -167,7 +164,7 @@ class TestLearning:
         assert version.types == ("artist", "city") and len(version.generators) == 2
 
     def test_a_look_ahead(self, start, city, kept):
-        seen = preview(job_of(city, start, None, "rdp", None, BRIEF, 0, "cpu", kept))
+        seen = preview(LearnRequest(city, start, recipe=BRIEF, exemplars=kept, device="cpu").resolve())
         assert seen.exemplars["sentences"] == 40 and seen.train["sentences"] == len(city)
 
 

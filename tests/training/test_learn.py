@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 import torch
+from recorded_progress import Record
 from torch.nn import functional as F
 
 from retainer.cli.main import main
@@ -22,10 +23,10 @@ from retainer.model.tokenization import Tokenization
 from retainer.runtime import repeatable
 from retainer.training.learn import learn
 from retainer.training.loop import Diverged, TrainingLoop
-from retainer.training.prepare import hold_out, prepare
-from retainer.training.progress import Progress
-from retainer.training.recipe import ENOUGH, RECIPES, Recipe
+from retainer.training.prepare import prepare
+from retainer.training.recipe import ENOUGH_TO_SELECT, RECIPES, Recipe
 from retainer.training.step import TrainingStep
+from retainer.training.task_data import TaskData, hold_out
 from retainer.versions.version import load
 
 
@@ -37,39 +38,23 @@ def same(one, other):
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
 
-def one_step(lesson, recipe):
-    descent = TrainingStep(lesson, lesson.slice, recipe)
-    descent.begin(0)
-    descent(*lesson.slice.shuffled(recipe.batch, 0)[0])
-
-
-class Record(Progress):
-    """Remembers what it hears; stops the run after an epoch if told to."""
-
-    def __init__(self, stop_after=None):
-        self.epochs, self.steps, self.stop_after, self.notes = [], 0, stop_after, []
-
-    def step(self):
-        self.steps += 1
-
-    def epoch(self, epoch):
-        self.epochs.append(epoch)
-
-    def note(self, text):
-        self.notes.append(text)
+def one_step(prepared, recipe):
+    step = TrainingStep(prepared, prepared.slice, recipe)
+    step.begin(0)
+    step(*prepared.slice.shuffled(recipe.batch, 0)[0])
 
 
 class TestLearning:
     def test_the_loss_falls_and_types_are_found(self, encoder, artist):
         record = Record()
-        version = learn(artist, encoder, recipe=Recipe(epochs=15, base_lr=3e-3), device="cpu", watch=record)
+        version = learn(artist, encoder, recipe=Recipe(epochs=15, base_lr=3e-3), device="cpu", progress=record)
         losses = [epoch.losses["ce"] for epoch in record.epochs]
         assert losses[-1] < losses[0] / 3
         assert version.evaluate(artist).micro > 60
 
     def test_every_step_is_heard(self, first, city):
         record = Record()
-        learn(city, first, recipe=Recipe(epochs=3, batch=16, holdout=0), device="cpu", watch=record)
+        learn(city, first, recipe=Recipe(epochs=3, batch=16, holdout=0), device="cpu", progress=record)
         assert record.steps == 3 * 8 and [e.number for e in record.epochs] == [1, 2, 3]
 
     def test_same_seed_same_result(self, first, city, quick):
@@ -114,9 +99,9 @@ class TestLearning:
         both = generate(60, seed=5, types=["artist", "city"])
         version = learn(both, first, recipe=quick, device="cpu")
         assert version.lineage.tasks == (("artist",), ("city",))
-        lesson = prepare(first.tagger, both, None, ["city"], METHODS["rdp"], quick)
-        targets = lesson.memory[lesson.tokens.labels != lesson.tokens.outside]
-        assert torch.equal(targets, lesson.tokens.labels[lesson.tokens.labels != lesson.tokens.outside])
+        prepared = prepare(first.tagger, TaskData(both, ("city",)), METHODS["rdp"], quick)
+        targets = prepared.memory[prepared.tokens.labels != prepared.tokens.outside]
+        assert torch.equal(targets, prepared.tokens.labels[prepared.tokens.labels != prepared.tokens.outside])
 
     @pytest.mark.parametrize("labels", [("O", "B-z", "I-z", "E-z", "S-z"), ("z", "O"), ("I-z", "B-z", "O")])
     def test_foreign_checkpoints_of_any_scheme_learn(self, checkpoint, labels, city, quick):
@@ -145,27 +130,29 @@ class TestLearning:
         words = tuple("play songs by prince in boston and then".split() * 60)
         spans = tuple(Span(8 * i + 5, 8 * i + 6, "city") for i in range(60))
         corpus = replace(generate(12, seed=1, types=["city"]), sentences=(Sentence(words, spans),) * 12)
-        lesson = prepare(first.tagger, corpus, None, ["city"], METHODS["rdp"], quick)
-        assert len(lesson.slice.lengths) > 12 and len(lesson.tokens.labels) == 12 * len(words)
-        assert int((lesson.tokens.labels >= lesson.tokens.old).sum()) == 12 * 60
+        prepared = prepare(first.tagger, TaskData(corpus, ("city",)), METHODS["rdp"], quick)
+        assert len(prepared.slice.lengths) > 12 and len(prepared.tokens.labels) == 12 * len(words)
+        assert int((prepared.tokens.labels >= prepared.tokens.old).sum()) == 12 * 60
         version = learn(corpus, first, recipe=replace(quick, epochs=1, holdout=0), device="cpu")
         assert version.types == ("artist", "city")
 
 
 class TestGrowing:
     def test_the_student_starts_where_the_teacher_stands(self, first, city, quick):
-        lesson = prepare(first.tagger, city, None, ["city"], METHODS["rdp"], quick)
-        student = run_tagger(lesson.student, lesson.slice)
+        prepared = prepare(first.tagger, TaskData(city, ("city",)), METHODS["rdp"], quick)
+        student = run_tagger(prepared.student, prepared.slice)
         old = len(first.tagger.labels.names)
-        assert torch.equal(student.logits[:, :old], lesson.teacher.logits), "old scores are identical"
-        assert torch.equal(student.logits.argmax(-1), lesson.teacher.logits.argmax(-1)), "and so are predictions"
-        assert lesson.changed == 0
+        assert torch.equal(student.logits[:, :old], prepared.teacher.output.logits), "old scores are identical"
+        assert torch.equal(student.logits.argmax(-1), prepared.teacher.output.logits.argmax(-1)), (
+            "and so are predictions"
+        )
+        assert prepared.changed == 0
 
     def test_frozen_parts_get_no_gradient(self, first, city, quick):
         recipe = replace(quick, freeze_old_rows=True, freeze_embeddings=True)
-        lesson = prepare(first.tagger, city, None, ["city"], METHODS["rdp"], recipe)
-        one_step(lesson, recipe)
-        student = lesson.student
+        prepared = prepare(first.tagger, TaskData(city, ("city",)), METHODS["rdp"], recipe)
+        one_step(prepared, recipe)
+        student = prepared.student
         assert student.head.old.weight.grad is None and student.head.old.bias.grad is None
         assert student.network.get_input_embeddings().weight.grad is None
         assert student.head.new.weight.grad.abs().sum() > 0
@@ -175,13 +162,13 @@ class TestGrowing:
 
 class TestExactness:
     def test_the_cached_teacher_is_the_teacher(self, first, city, quick):
-        lesson = prepare(first.tagger, city, None, ["city"], METHODS["rdp"], quick)
+        prepared = prepare(first.tagger, TaskData(city, ("city",)), METHODS["rdp"], quick)
         first.tagger.eval()
-        for windows, length in lesson.slice.shuffled(5, seed=3):
-            batch = lesson.slice.batch(windows, length)
+        for windows, length in prepared.slice.shuffled(5, seed=3):
+            batch = prepared.slice.batch(windows, length)
             with torch.no_grad():
                 again = first.tagger(batch)
-            kept = lesson.teacher.at(batch.words.flatten()).logits.view_as(again)
+            kept = prepared.teacher.output.at(batch.words.flatten()).logits.view_as(again)
             real = batch.words >= 0
             assert torch.allclose(again[real], kept[real], atol=1e-5)
             assert torch.equal(again[real].argmax(-1), kept[real].argmax(-1))
@@ -203,10 +190,10 @@ class TestExactness:
         assert together.probabilities == pytest.approx(alone.probabilities, abs=1e-5)
 
     def test_padded_positions_get_no_gradient(self, first, city, quick):
-        lesson = prepare(first.tagger, city, None, ["city"], METHODS["rdp"], quick)
-        pad = lesson.slice.pad
-        one_step(lesson, quick)
-        assert (lesson.student.network.get_input_embeddings().weight.grad[pad] == 0).all()
+        prepared = prepare(first.tagger, TaskData(city, ("city",)), METHODS["rdp"], quick)
+        pad = prepared.slice.pad
+        one_step(prepared, quick)
+        assert (prepared.student.network.get_input_embeddings().weight.grad[pad] == 0).all()
 
 
 class TestEarlyStop:
@@ -214,7 +201,7 @@ class TestEarlyStop:
         record = Record()
         dev = hide(generate(40, seed=9, types=["artist", "city"]), ["city"])
         recipe = replace(quick, epochs=30, lr=5e-3, patience=2)
-        version = learn(city, first, dev=dev, recipe=recipe, device="cpu", watch=record)
+        version = learn(city, first, dev=dev, recipe=recipe, device="cpu", progress=record)
         kept, made = version.lineage.scores["epoch"], len(record.epochs)
         assert made == kept + 2 < 30
         assert record.notes[-1].strip() == f"stopped early: epoch {kept} was the best so far"
@@ -222,7 +209,9 @@ class TestEarlyStop:
     def test_it_waits_for_the_first_find(self, first, city, quick):
         """A slow start is no reason to give up."""
         record = Record()
-        learn(city, first, dev=city, recipe=replace(quick, epochs=6, lr=1e-9, patience=2), device="cpu", watch=record)
+        learn(
+            city, first, dev=city, recipe=replace(quick, epochs=6, lr=1e-9, patience=2), device="cpu", progress=record
+        )
         assert [epoch.dev for epoch in record.epochs] == [0.0] * 6
         assert not any("stopped" in note for note in record.notes)
 
@@ -244,7 +233,7 @@ class TestSelection:
         record = Record()
         dev = hide(generate(40, seed=9, types=["artist", "city"]), ["city"])
         recipe = replace(quick, epochs=10, lr=5e-3)
-        version = learn(city, first, dev=dev, recipe=recipe, device="cpu", watch=record)
+        version = learn(city, first, dev=dev, recipe=recipe, device="cpu", progress=record)
         values = [epoch.dev for epoch in record.epochs]
         assert max(values) > 10
         assert version.lineage.scores["epoch"] == values.index(max(values)) + 1
@@ -256,7 +245,7 @@ class TestSelection:
         for select in ("new", "all"):
             record = Record()
             recipe = replace(quick, epochs=1, select=select)
-            version = learn(city, first, dev=dev, recipe=recipe, device="cpu", watch=record)
+            version = learn(city, first, dev=dev, recipe=recipe, device="cpu", progress=record)
             seen[select] = record.epochs[0].dev
             scores = version.evaluate(dev)
             assert seen[select] == pytest.approx(scores.micro_of(["city"] if select == "new" else ["artist", "city"]))
@@ -271,11 +260,11 @@ class TestSelection:
         data = hide(generate(150, seed=5, types=["artist", "city"]), ["city"])
         few, dev = hold_out(data, quick.holdout, 0)
         kept = learn(data, first, recipe=replace(quick, epochs=4), device="cpu").lineage
-        assert dev.counts["city"] < ENOUGH and kept.data["dev_sentences"] == len(dev)
+        assert dev.counts["city"] < ENOUGH_TO_SELECT and kept.data["dev_sentences"] == len(dev)
         assert kept.scores["epoch"] == 4 and kept.scores["dev"] is None and "city" in kept.scores["per_type"]
         given = learn(few, first, dev=dev, recipe=replace(quick, epochs=4), device="cpu").lineage
         assert given.scores["dev"] is not None
-        monkeypatch.setattr("retainer.training.request.ENOUGH", dev.counts["city"])
+        monkeypatch.setattr("retainer.training.request.ENOUGH_TO_SELECT", dev.counts["city"])
         enough = learn(data, first, recipe=replace(quick, epochs=4), device="cpu").lineage
         assert enough.scores["dev"] == given.scores["dev"] and enough.scores["epoch"] == given.scores["epoch"]
 
@@ -366,10 +355,10 @@ class TestResuming:
         options = {"recipe": recipe, "device": "cpu", "checkpoint_seconds": 0}
         whole = learn(city, first, out=tmp_path / "whole", **options)
         with pytest.raises(Interrupted):
-            learn(city, first, out=tmp_path / "again", watch=Stopper(stop_after=2), **options)
+            learn(city, first, out=tmp_path / "again", progress=Stopper(stop_after=2), **options)
         assert not (tmp_path / "again").exists() and (tmp_path / "again.partial").exists()
         record = Record()
-        resumed = learn(city, first, out=tmp_path / "again", watch=record, **options)
+        resumed = learn(city, first, out=tmp_path / "again", progress=record, **options)
         assert [epoch.number for epoch in record.epochs] == [3, 4] and record.notes
         assert same(weights(whole), weights(resumed))
         strip = [[{**e, "seconds": 0} for e in v.lineage.scores["history"]] for v in (whole, resumed)]
@@ -381,32 +370,32 @@ class TestResuming:
     def test_a_first_task_resumes_too(self, encoder, artist, quick, tmp_path):
         options = {"recipe": quick, "device": "cpu", "checkpoint_seconds": 0, "out": tmp_path / "v"}
         with pytest.raises(Interrupted):
-            learn(artist, encoder, watch=Stopper(stop_after=1), **options)
+            learn(artist, encoder, progress=Stopper(stop_after=1), **options)
         record = Record()
-        learn(artist, encoder, watch=record, **options)
+        learn(artist, encoder, progress=record, **options)
         assert [epoch.number for epoch in record.epochs] == [2]
 
     def test_another_configuration_starts_over(self, first, city, quick, tmp_path):
         options = {"device": "cpu", "checkpoint_seconds": 0, "out": tmp_path / "v"}
         with pytest.raises(Interrupted):
-            learn(city, first, recipe=replace(quick, epochs=4), watch=Stopper(stop_after=2), **options)
+            learn(city, first, recipe=replace(quick, epochs=4), progress=Stopper(stop_after=2), **options)
         record = Record()
-        learn(city, first, recipe=replace(quick, epochs=4, lr=5e-4), watch=record, **options)
+        learn(city, first, recipe=replace(quick, epochs=4, lr=5e-4), progress=record, **options)
         assert [epoch.number for epoch in record.epochs] == [1, 2, 3, 4]
 
     def test_a_broken_checkpoint_starts_over(self, first, city, quick, tmp_path):
         options = {"device": "cpu", "checkpoint_seconds": 0, "out": tmp_path / "v", "recipe": quick}
         with pytest.raises(Interrupted):
-            learn(city, first, watch=Stopper(stop_after=1), **options)
+            learn(city, first, progress=Stopper(stop_after=1), **options)
         state = tmp_path / "v.partial" / "state.safetensors"
         state.write_bytes(state.read_bytes()[:1000])
         record = Record()
-        learn(city, first, watch=record, **options)
+        learn(city, first, progress=record, **options)
         assert len(record.epochs) == quick.epochs
 
     def test_states_are_written_at_most_once_a_minute(self, first, city, quick, tmp_path):
         with pytest.raises(Interrupted):
-            learn(city, first, out=tmp_path / "v", recipe=quick, device="cpu", watch=Stopper(stop_after=1))
+            learn(city, first, out=tmp_path / "v", recipe=quick, device="cpu", progress=Stopper(stop_after=1))
         assert not (tmp_path / "v.partial").exists()
 
 
@@ -448,15 +437,15 @@ class TestBatches:
         assert Recipe(batch=32).fitted(sentences).batch == size
         assert Recipe(batch=4).fitted(sentences).batch == 4, "never more than asked for"
 
-    def test_is_told_and_recorded(self, first, city, quick):
+    def test_is_noted_and_recorded(self, first, city, quick):
         record = Record()
-        version = learn(city, first, recipe=replace(quick, batch=64, epochs=1), device="cpu", watch=record)
+        version = learn(city, first, recipe=replace(quick, batch=64, epochs=1), device="cpu", progress=record)
         assert version.lineage.recipe["batch"] == 64 and version.lineage.scores["batch"] < 64
-        assert any(f"batches of {version.lineage.scores['batch']}" in text for text in record.notes)
+        assert any(f"batch size reduced from 64 to {version.lineage.scores['batch']}" in text for text in record.notes)
 
     def test_the_loop_takes_them(self, first, city, quick):
         record = Record()
-        learn(city, first, recipe=replace(quick, batch=32, epochs=1, holdout=0), device="cpu", watch=record)
+        learn(city, first, recipe=replace(quick, batch=32, epochs=1, holdout=0), device="cpu", progress=record)
         assert record.steps == -(-len(city) // 8)
 
 
@@ -482,7 +471,7 @@ class TestWithoutRepeatableKernels:
         self_error, watch = self.ERROR, Record()
         monkeypatch.setattr("retainer.training.learn.repeatable", repeatable)
         monkeypatch.setattr(TrainingLoop, "run", train)
-        learned = learn(city, first, recipe=quick, device="cpu", watch=watch)
+        learned = learn(city, first, recipe=quick, device="cpu", progress=watch)
         assert asked == [True, False] and "city" in learned.types
         assert any("frobnicate_cuda" in note for note in watch.notes)
 
@@ -549,14 +538,14 @@ class TestWrongData:
 
 def test_cross_entropy_of_the_loop_is_that_of_torch(first, city, quick):
     """The loop gathers, flattens and masks; the plain way is a padded batch and torch's own loss."""
-    lesson = prepare(first.tagger, city, None, ["city"], METHODS["finetune"], quick)
-    windows, length = lesson.slice.shuffled(16, 0)[0]
-    batch = lesson.slice.batch(windows, length)
+    prepared = prepare(first.tagger, TaskData(city, ("city",)), METHODS["finetune"], quick)
+    windows, length = prepared.slice.shuffled(16, 0)[0]
+    batch = prepared.slice.batch(windows, length)
     labels = torch.full_like(batch.words, -100)
     for row, column in (batch.words >= 0).nonzero().tolist():
-        labels[row, column] = lesson.tokens.labels[batch.words[row, column]]
+        labels[row, column] = prepared.tokens.labels[batch.words[row, column]]
     with torch.no_grad():
-        plain = F.cross_entropy(lesson.student(batch).flatten(0, 1), labels.flatten())
-    descent = TrainingStep(lesson, lesson.slice, replace(quick, precision="full"))
-    descent(windows, length)  # in evaluation mode, for nobody began an epoch
-    assert float(descent.log[0, 0]) == pytest.approx(float(plain), rel=1e-5)
+        plain = F.cross_entropy(prepared.student(batch).flatten(0, 1), labels.flatten())
+    step = TrainingStep(prepared, prepared.slice, replace(quick, precision="full"))
+    step(windows, length)  # in evaluation mode, for nobody began an epoch
+    assert float(step.log[0, 0]) == pytest.approx(float(plain), rel=1e-5)

@@ -14,7 +14,7 @@ from retainer.training.oversampling import spread, times, uneven
 from retainer.training.prepare import prepare
 from retainer.training.progress import Progress
 from retainer.training.recipe import Recipe
-from retainer.training.request import job_of
+from retainer.training.request import LearnRequest
 from retainer.versions.version import load
 
 
@@ -59,16 +59,18 @@ def test_an_epoch_shows_them_as_often_and_a_look_sees_each_once(wordpiece):
 
 def test_learn_uses_and_records_it(encoder):
     data = Corpus(tuple(UNEVEN), "some.conll")
-    job = job_of(data, load(encoder), None, "rdp", data, Recipe(repeat=5), 0, "cpu")
-    lesson = prepare(job.version.tagger, job.train, job.dev, job.new, METHODS["rdp"], job.recipe)
-    assert TrainingLoop(lesson, job.recipe, 0, Progress()).steps == 8 and not job.notes
+    task = LearnRequest(data, load(encoder), recipe=Recipe(repeat=5), dev=data, device="cpu").resolve()
+    prepared = prepare(task.version.tagger, task.data, METHODS["rdp"], task.recipe)
+    assert TrainingLoop(prepared, task.recipe, 0, Progress()).steps == 8 and not task.notes
     version = learn(data, encoder, dev=data, recipe=Recipe(repeat=5, epochs=1), device="cpu")
     assert version.lineage.recipe["repeat"] == 5 and version.lineage.data["sentences"] == len(UNEVEN)
 
 
 def test_learn_tells_who_could_use_it(encoder):
-    job = job_of(Corpus(tuple(UNEVEN), "some.conll"), load(encoder), None, "rdp", None, Recipe(holdout=0), 0, "cpu")
-    [note] = job.notes
+    task = LearnRequest(
+        Corpus(tuple(UNEVEN), "some.conll"), load(encoder), recipe=Recipe(holdout=0), device="cpu"
+    ).resolve()
+    [note] = task.notes
     assert note.startswith("film is in 2 sentences, city in 25; --set.repeat 5")
 
 

@@ -13,7 +13,7 @@ from retainer.model.quirks import NONE
 from retainer.training.learn import learn
 from retainer.training.preview import preview
 from retainer.training.recipe import Recipe
-from retainer.training.request import job_of
+from retainer.training.request import LearnRequest
 
 NAMES = [name for name, method in METHODS.items() if method.quirks == NONE and not method.joint]
 
@@ -21,7 +21,7 @@ NAMES = [name for name, method in METHODS.items() if method.quirks == NONE and n
 @pytest.mark.parametrize("name", NAMES)
 def test_it_foretells_every_method(name, first, city, quick):
     before = {key: tensor.clone() for key, tensor in first.tagger.state_dict().items()}
-    seen = preview(job_of(city, first, None, METHODS[name], None, quick, 0, "cpu"))
+    seen = preview(LearnRequest(city, first, method=METHODS[name], recipe=quick, device="cpu").resolve())
     assert (seen.new, seen.old, seen.method) == (("city",), ("artist",), name)
     assert seen.seconds > 0 and seen.steps == quick.epochs * -(-seen.train["sentences"] // seen.batch)
     assert all(torch.equal(tensor, before[key]) for key, tensor in first.tagger.state_dict().items())
@@ -31,32 +31,35 @@ def test_the_pseudo_labels_are_what_the_old_version_finds(encoder, artist, quick
     """Where nothing is annotated; an annotated word may cut one in two."""
     first = learn(artist, encoder, recipe=Recipe(epochs=15, base_lr=3e-3), device="cpu")
     both = generate(200, seed=9, types=["artist", "city"])
-    job = job_of(both, first, ["city"], "rdp-no-ppl", None, quick, 0, "cpu")
-    seen = preview(job)
-    truth = [[s for s in spans if s.type == "artist"] for spans in first.tag(job.train.sentences)]
+    task = LearnRequest(both, first, types=["city"], method="rdp-no-ppl", recipe=quick, device="cpu").resolve()
+    seen = preview(task)
+    truth = [[s for s in spans if s.type == "artist"] for spans in first.tag(task.data.train.sentences)]
     free = sum(
         not any(g.start < s.end and s.start < g.end for g in sentence.spans)
-        for sentence, spans in zip(job.train, truth, strict=True)
+        for sentence, spans in zip(task.data.train, truth, strict=True)
         for s in spans
     )
-    assert seen.guesses["artist"]["count"] >= free > 0
-    assert len(seen.guesses["artist"]["examples"]) == min(3, seen.guesses["artist"]["count"])
+    assert seen.pseudo_labels["artist"]["count"] >= free > 0
+    assert len(seen.pseudo_labels["artist"]["examples"]) == min(3, seen.pseudo_labels["artist"]["count"])
 
 
 def test_a_method_without_guesses(first, city, quick):
-    assert preview(job_of(city, first, None, "finetune", None, quick, 0, "cpu")).guesses is None
+    assert (
+        preview(LearnRequest(city, first, method="finetune", recipe=quick, device="cpu").resolve()).pseudo_labels
+        is None
+    )
 
 
 def test_a_first_version(encoder):
     data = generate(200, seed=9, types=["artist"])
-    seen = preview(job_of(data, encoder, None, "rdp", None, Recipe(epochs=2), 0, "cpu"))
-    assert seen.old == () and seen.guesses is None
+    seen = preview(LearnRequest(data, encoder, recipe=Recipe(epochs=2), device="cpu").resolve())
+    assert seen.old == () and seen.pseudo_labels is None
     assert seen.dev == {"sentences": 20, "set_aside": True, "chooses": False}
 
 
 def test_the_run_itself_is_the_same_afterwards(first, city, quick):
     once = learn(city, first, recipe=quick, device="cpu").tagger.state_dict()
-    preview(job_of(city, first, None, "rdp", None, quick, 0, "cpu"))
+    preview(LearnRequest(city, first, recipe=quick, device="cpu").resolve())
     again = learn(city, first, recipe=quick, device="cpu").tagger.state_dict()
     assert all(torch.equal(once[name], again[name]) for name in once)
 

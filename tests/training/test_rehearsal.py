@@ -6,16 +6,18 @@ from dataclasses import replace
 import pytest
 import torch
 from batches import NEW, OLD, make, mean, slow_ce, slow_kd, softmax, words
+from recorded_progress import Record
 
-from retainer.bench.task_sequence import Step, run
+from retainer.bench.task_sequence import TaskResult, TaskSequence
 from retainer.data.generated import generate
 from retainer.data.tasks import plan
 from retainer.errors import InputError
 from retainer.methods import METHODS, LearnAndReview
-from retainer.model.sentence_generator import WEIGHTS
+from retainer.model.sentence_generator import GENERATOR_WEIGHTS
 from retainer.training.learn import learn
 from retainer.training.prepare import Rehearsal, prepare
 from retainer.training.rehearsal import synthetic_sentences, with_generator
+from retainer.training.task_data import TaskData
 from retainer.versions.version import load
 
 METHOD = METHODS["learn_and_review"]
@@ -37,7 +39,7 @@ class TestTerms:
     @pytest.mark.parametrize("seed", range(5))
     def test_against_the_formula(self, seed):
         student, teacher, tokens = make(seed)
-        teacher = replace(teacher, again=student.again)
+        teacher = replace(teacher, second_view=student.second_view)
         made_up_words = tokens.sentences >= 2
         tokens = replace(tokens, labels=tokens.labels.where(~made_up_words | (tokens.labels < 0), 0))
         tokens = replace(tokens, synthetic=made_up_words)
@@ -46,7 +48,7 @@ class TestTerms:
         for i in outside:
             if made_up_words[i]:
                 p, q = softmax(student.logits[i]), softmax(teacher.logits[i])
-                new = softmax(student.again.logits[i])[OLD:]
+                new = softmax(student.second_view.logits[i])[OLD:]
                 target = [*(x * (1 - sum(new)) for x in q), *new]
                 assert sum(target) == pytest.approx(1)
                 review.append(-sum(target[c] * math.log(p[c]) for c in range(OLD + NEW)))
@@ -65,7 +67,7 @@ class TestTerms:
         student, teacher, tokens = make(0)
         plain = replace(METHODS["extend_ner"], student_temperature=1.0)
         ours, theirs = (one.losses(student, teacher, tokens, tokens) for one in (METHOD, plain))
-        assert METHOD.begin(tokens, replace(teacher, again=None)) is None
+        assert METHOD.begin(tokens, replace(teacher, second_view=None)) is None
         assert {k: float(v.detach()) for k, v in ours.items()} == {k: float(v.detach()) for k, v in theirs.items()}
 
 
@@ -84,7 +86,7 @@ class TestStages:
         seen = []
 
         def looked(*args, **kwargs):
-            seen.append(args[6] if len(args) > 6 else None)
+            seen.append(args[4])
             return prepare(*args, **kwargs)
 
         monkeypatch.setattr("retainer.training.learn.prepare", looked)
@@ -96,11 +98,11 @@ class TestStages:
 
     def test_made_up_words_come_last_and_weigh_in_the_review_alone(self, remembering, city, quick):
         review = Rehearsal(synthetic_sentences(remembering, 20, 1), remembering.tagger)
-        lesson = prepare(remembering.tagger, city, None, ["city"], METHOD, quick, review)
-        assert lesson.slice.sentence_starts.shape[0] - 1 == len(city) + 20
+        prepared = prepare(remembering.tagger, TaskData(city, ("city",)), METHOD, quick, review)
+        assert prepared.slice.sentence_starts.shape[0] - 1 == len(city) + 20
         real = sum(len(sentence.words) for sentence in city)
-        assert not lesson.tokens.synthetic[:real].any() and lesson.tokens.synthetic[real:].all()
-        assert (lesson.tokens.labels[real:] == lesson.tokens.outside).all()
+        assert not prepared.tokens.synthetic[:real].any() and prepared.tokens.synthetic[real:].all()
+        assert (prepared.tokens.labels[real:] == prepared.tokens.outside).all()
 
     def test_the_same_seed_gives_the_same_version(self, remembering, city, quick):
         one, again = (learn(city, remembering, method=METHOD, recipe=quick, seed=4, device="cpu") for _ in range(2))
@@ -108,10 +110,8 @@ class TestStages:
         assert all(torch.equal(a, b) for a, b in pairs)
 
     def test_who_has_no_models_is_told(self, first, city, quick, capsys):
-        from test_training import Record
-
         record = Record()
-        learned = learn(city, first, method=METHOD, recipe=quick, device="cpu", watch=record)
+        learned = learn(city, first, method=METHOD, recipe=quick, device="cpu", progress=record)
         assert any("nothing to review" in note for note in record.notes)
         assert [model.types for model in learned.generators] == [("city",)]
 
@@ -123,7 +123,7 @@ class TestStages:
 
     def test_a_damaged_model_is_refused(self, remembering, tmp_path):
         remembering.save(tmp_path / "v")
-        (tmp_path / "v" / "generators" / "1" / WEIGHTS).write_bytes(b"no")
+        (tmp_path / "v" / "generators" / "1" / GENERATOR_WEIGHTS).write_bytes(b"no")
         with pytest.raises(InputError, match="generator"):
             load(tmp_path / "v", device="cpu")
 
@@ -136,11 +136,12 @@ def test_a_sequence_with_a_shared_first_version(encoder, quick, tmp_path):
     corpora = [generate(count, seed=seed, types=["artist", "city"]) for count, seed in ((80, 1), (30, 2), (30, 3))]
     made = plan(*corpora, fg=1, pg=1, seed=1)
     shared = learn(made.task(1).train, encoder, recipe=quick, dev=made.task(1).dev, device="cpu")
-    steps = list(run(made, METHOD, recipe=quick, seed=1, device="cpu", first=Step.after(made.task(1), shared, 0.0)))
+    sequence = TaskSequence(made, METHOD, recipe=quick, seed=1, device="cpu")
+    steps = list(sequence.run(TaskResult.after(made.task(1), shared, 0.0)))
     assert [len(step.version.generators) for step in steps] == [1, 2]
     steps[0].version.save(tmp_path / "kept")
     kept = load(tmp_path / "kept", device="cpu")
-    (again,) = run(made, METHOD, recipe=quick, seed=1, device="cpu", done=1, version=kept)
+    (again,) = sequence.run(finished=1, version=kept)
     assert again.scores == steps[1].scores, "taken up again after the first task, it still reviews"
     pairs = zip(again.version.tagger.state_dict().values(), steps[1].version.tagger.state_dict().values(), strict=True)
     assert all(torch.equal(a, b) for a, b in pairs)

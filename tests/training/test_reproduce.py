@@ -5,6 +5,7 @@ import shutil
 from dataclasses import replace
 
 import pytest
+from recorded_progress import Record
 
 from retainer.cli.main import main
 from retainer.data.generated import generate
@@ -15,7 +16,7 @@ from retainer.methods import METHODS
 from retainer.training.learn import learn
 from retainer.training.recipe import Recipe
 from retainer.training.reproduce import Reproduction, expanded
-from retainer.training.request import job_of
+from retainer.training.request import LearnRequest
 from retainer.versions import retype
 from retainer.versions.version import load
 
@@ -177,14 +178,16 @@ class TestNotTheSame:
 
     def test_a_record_that_chose_its_epoch_otherwise(self, here):
         """Older versions chose on a few entities set aside; today that gives another epoch, which must be said."""
-        job = job_of("artist.conll", "encoder", None, "rdp", None, Recipe(epochs=2), 3, "cpu")
-        record, notes = load("v1", device="cpu").lineage, []
-        Reproduction(record).check(job.facts, job.version.lineage.own_hash, notes.append)
-        assert record.data["dev_chooses"] is False and notes == []
+        task = LearnRequest("artist.conll", "encoder", recipe=Recipe(epochs=2), seed=3, device="cpu").resolve()
+        record, progress = load("v1", device="cpu").lineage, Record()
+        Reproduction(record).check(task.facts, task.version.lineage.own_hash, progress)
+        assert record.data["dev_chooses"] is False and progress.notes == []
         data = {name: value for name, value in record.data.items() if name != "dev_chooses"}
         older = replace(record, data=data, scores={**record.scores, "dev": 91.0})
-        Reproduction(older).check(job.facts, job.version.lineage.own_hash, notes.append)
-        assert len(notes) == 1 and "chose its epoch otherwise; here the last epoch is kept" in notes[0]
+        Reproduction(older).check(task.facts, task.version.lineage.own_hash, progress)
+        assert (
+            len(progress.notes) == 1 and "chose its epoch differently; here the last epoch is kept" in progress.notes[0]
+        )
 
     def test_other_software_is_told(self, here, run):
         told = record(here / "v1")

@@ -22,40 +22,41 @@ from retainer.training.speed.cuda_graph import CudaGraphStep
 from retainer.training.speed.embedding_subset import EmbeddingSubset
 from retainer.training.speed.mixed_precision import FullPrecision, MixedPrecision, has_bfloat16
 from retainer.training.step import TrainingStep
+from retainer.training.task_data import TaskData
 from retainer.versions.version import load
 
 
 @pytest.fixture
-def lesson(first, city, quick):
-    return prepare(first.tagger, city, None, ["city"], METHODS["rdp"], quick)
+def prepared(first, city, quick):
+    return prepare(first.tagger, TaskData(city, ("city",)), METHODS["rdp"], quick)
 
 
 class TestVocabulary:
-    def test_a_narrow_network_says_the_same(self, lesson):
-        before = run_tagger(lesson.student, lesson.slice, hidden=True)
-        vocabulary = EmbeddingSubset(lesson.student.network, [lesson.slice])
-        whole = lesson.student.network.get_input_embeddings().weight.clone()
+    def test_a_narrow_network_says_the_same(self, prepared):
+        before = run_tagger(prepared.student, prepared.slice, hidden=True)
+        vocabulary = EmbeddingSubset(prepared.student.network, [prepared.slice])
+        whole = prepared.student.network.get_input_embeddings().weight.clone()
         vocabulary.narrow()
-        narrow = lesson.student.network.get_input_embeddings().weight
-        after = run_tagger(lesson.student, vocabulary.renumber(lesson.slice), hidden=True)
+        narrow = prepared.student.network.get_input_embeddings().weight
+        after = run_tagger(prepared.student, vocabulary.renumber(prepared.slice), hidden=True)
         assert len(narrow) < len(whole)
         assert torch.equal(before.logits, after.logits) and torch.equal(before.hidden, after.hidden)
         vocabulary.widen()
-        assert torch.equal(lesson.student.network.get_input_embeddings().weight, whole)
+        assert torch.equal(prepared.student.network.get_input_embeddings().weight, whole)
 
     def test_another_family(self, roberta, city, quick):
         """RoBERTa's kind counts positions from the padding's number, so that number must stay."""
-        lesson = prepare(load(roberta, device="cpu").tagger, city, None, ["city"], METHODS["rdp"], quick)
-        before = run_tagger(lesson.student, lesson.slice, hidden=True)
-        vocabulary = EmbeddingSubset(lesson.student.network, [lesson.slice])
+        prepared = prepare(load(roberta, device="cpu").tagger, TaskData(city, ("city",)), METHODS["rdp"], quick)
+        before = run_tagger(prepared.student, prepared.slice, hidden=True)
+        vocabulary = EmbeddingSubset(prepared.student.network, [prepared.slice])
         vocabulary.narrow()
-        after = run_tagger(lesson.student, vocabulary.renumber(lesson.slice), hidden=True)
+        after = run_tagger(prepared.student, vocabulary.renumber(prepared.slice), hidden=True)
         assert len(vocabulary.pieces) < len(vocabulary.whole.weight)
         assert torch.equal(before.hidden, after.hidden)
 
-    def test_padding_keeps_its_number(self, lesson):
-        pieces = EmbeddingSubset(lesson.student.network, [lesson.slice]).pieces
-        assert pieces[: lesson.slice.pad + 1].tolist() == list(range(lesson.slice.pad + 1))
+    def test_padding_keeps_its_number(self, prepared):
+        pieces = EmbeddingSubset(prepared.student.network, [prepared.slice]).pieces
+        assert pieces[: prepared.slice.pad + 1].tolist() == list(range(prepared.slice.pad + 1))
 
     @pytest.mark.parametrize("weight_decay", [0.0, 0.5])
     def test_rows_of_absent_pieces_stay(self, first, city, quick, weight_decay):
@@ -78,31 +79,31 @@ class TestVocabulary:
         for name in whole:
             assert torch.allclose(narrow[name], whole[name], atol=1e-5), name
 
-    def test_an_unusual_table_is_left_alone(self, lesson):
+    def test_an_unusual_table_is_left_alone(self, prepared):
         class Own(torch.nn.Embedding):
             pass
 
-        table = lesson.student.network.get_input_embeddings()
-        lesson.student.network.set_input_embeddings(Own(*table.weight.shape))
-        vocabulary = EmbeddingSubset(lesson.student.network, [lesson.slice])
+        table = prepared.student.network.get_input_embeddings()
+        prepared.student.network.set_input_embeddings(Own(*table.weight.shape))
+        vocabulary = EmbeddingSubset(prepared.student.network, [prepared.slice])
         vocabulary.narrow()
-        assert type(lesson.student.network.get_input_embeddings()) is Own
-        assert vocabulary.renumber(lesson.slice) is lesson.slice
+        assert type(prepared.student.network.get_input_embeddings()) is Own
+        assert vocabulary.renumber(prepared.slice) is prepared.slice
 
 
 class TestPrecision:
-    def test_the_copy_rounds_and_the_student_does_not(self, lesson):
-        half = MixedPrecision(lesson.student)
+    def test_the_copy_rounds_and_the_student_does_not(self, prepared):
+        half = MixedPrecision(prepared.student)
         for full, rounded in half.pairs:
             assert full.dtype == torch.float32 and rounded.dtype == torch.bfloat16
             assert torch.equal(full.bfloat16(), rounded)
-        assert half.tagger.head is lesson.student.head
+        assert half.tagger.head is prepared.student.head
 
-    def test_gradients_arrive_and_weights_return(self, lesson, quick):
-        descent = TrainingStep(lesson, lesson.slice, replace(quick, clip=0.0))
-        half = descent.arithmetic = MixedPrecision(lesson.student)
-        descent.begin(0)
-        descent(*lesson.slice.shuffled(16, 0)[0])
+    def test_gradients_arrive_and_weights_return(self, prepared, quick):
+        step = TrainingStep(prepared, prepared.slice, replace(quick, clip=0.0))
+        half = step.arithmetic = MixedPrecision(prepared.student)
+        step.begin(0)
+        step(*prepared.slice.shuffled(16, 0)[0])
         for full, rounded in half.pairs:
             assert torch.equal(full.grad, rounded.grad.float())
             assert torch.equal(full.detach().bfloat16(), rounded.detach())
@@ -110,31 +111,33 @@ class TestPrecision:
     def test_a_step_of_half_precision_goes_where_a_full_one_goes(self, first, city, quick):
         moved = []
         for kind in (FullPrecision, MixedPrecision):
-            lesson = prepare(first.tagger, city, None, ["city"], METHODS["rdp"], quick)
-            descent = TrainingStep(lesson, lesson.slice, replace(quick, clip=0.0))
-            descent.arithmetic = kind(lesson.student)
-            descent.arithmetic.tagger.eval()
-            descent(*lesson.slice.shuffled(16, 0)[0])
-            moved.append(torch.cat([p.grad.flatten() for p in lesson.student.body.parameters() if p.grad is not None]))
+            prepared = prepare(first.tagger, TaskData(city, ("city",)), METHODS["rdp"], quick)
+            step = TrainingStep(prepared, prepared.slice, replace(quick, clip=0.0))
+            step.arithmetic = kind(prepared.student)
+            step.arithmetic.tagger.eval()
+            step(*prepared.slice.shuffled(16, 0)[0])
+            moved.append(
+                torch.cat([p.grad.flatten() for p in prepared.student.body.parameters() if p.grad is not None])
+            )
         full, half = moved
         assert torch.cosine_similarity(full, half, dim=0) > 0.99
 
-    def test_what_is_frozen_stays_frozen(self, lesson, quick):
+    def test_what_is_frozen_stays_frozen(self, prepared, quick):
         recipe = replace(quick, freeze_embeddings=True)
-        descent = TrainingStep(lesson, lesson.slice, recipe)
-        half = descent.arithmetic = MixedPrecision(lesson.student)
-        before = lesson.student.network.get_input_embeddings().weight.clone()
-        descent.begin(0)
-        descent(*lesson.slice.shuffled(16, 0)[0])
-        assert all(full is not lesson.student.network.get_input_embeddings().weight for full, _ in half.pairs)
-        assert torch.equal(lesson.student.network.get_input_embeddings().weight, before)
+        step = TrainingStep(prepared, prepared.slice, recipe)
+        half = step.arithmetic = MixedPrecision(prepared.student)
+        before = prepared.student.network.get_input_embeddings().weight.clone()
+        step.begin(0)
+        step(*prepared.slice.shuffled(16, 0)[0])
+        assert all(full is not prepared.student.network.get_input_embeddings().weight for full, _ in half.pairs)
+        assert torch.equal(prepared.student.network.get_input_embeddings().weight, before)
 
     @pytest.mark.parametrize("able", [True, False])
     def test_the_recipe_decides(self, first, city, quick, monkeypatch, able):
         monkeypatch.setattr("retainer.training.step.has_bfloat16", lambda device: able)
         for precision, kind in (("auto", MixedPrecision if able else FullPrecision), ("full", FullPrecision)):
-            lesson = prepare(first.tagger, city, None, ["city"], METHODS["rdp"], quick)
-            assert type(TrainingStep(lesson, lesson.slice, replace(quick, precision=precision)).arithmetic) is kind
+            prepared = prepare(first.tagger, TaskData(city, ("city",)), METHODS["rdp"], quick)
+            assert type(TrainingStep(prepared, prepared.slice, replace(quick, precision=precision)).arithmetic) is kind
 
     @pytest.mark.parametrize("ability", ["avx512_bf16", "amx_bf16", "avx512_f"])
     def test_asking_a_cpu(self, monkeypatch, ability):
@@ -149,7 +152,7 @@ class TestPrecision:
         monkeypatch.setattr(
             DevSet, "scores", lambda dev, tagger: looked.append(tagger.body.dtype) or scores(dev, tagger)
         )
-        learn(artist, encoder, dev=artist, recipe=replace(quick, epochs=2), device="cpu", measured=False)
+        learn(artist, encoder, dev=artist, recipe=replace(quick, epochs=2), device="cpu", measure=False)
         assert looked == [kind, kind]
 
     @pytest.mark.parametrize("able", [True, False])
@@ -251,16 +254,16 @@ class TestAStepAsksNothing:
         "name", [name for name, method in METHODS.items() if not method.joint and method.quirks == NONE]
     )
     def test_no_method_reads_a_number_back(self, first, city, quick, name, monkeypatch):
-        lesson = prepare(first.tagger, city, None, ["city"], METHODS[name], quick)
-        with attention_maps([lesson.student, lesson.live] if "maps" in lesson.method.needs else []):
-            descent = TrainingStep(lesson, lesson.slice, quick)
-            descent.begin(0)
-            batch = lesson.slice.shuffled(16, 0)[0]
-            descent(*batch)
+        prepared = prepare(first.tagger, TaskData(city, ("city",)), METHODS[name], quick)
+        with attention_maps([prepared.student, prepared.teacher.live] if "maps" in prepared.method.needs else []):
+            step = TrainingStep(prepared, prepared.slice, quick)
+            step.begin(0)
+            batch = prepared.slice.shuffled(16, 0)[0]
+            step(*batch)
             for way in ("item", "tolist", "cpu", "numpy", "nonzero", "__float__", "__int__", "__index__"):
                 monkeypatch.setattr(torch.Tensor, way, _refuse(way))
             monkeypatch.setattr(torch.Tensor, "__bool__", _allow_in_libraries)
-            descent(*batch)
+            step(*batch)
             monkeypatch.undo()
 
 
@@ -316,22 +319,24 @@ class TestSharing:
 
 
 class TestCost:
-    def test_the_teachers_vectors_are_not_kept(self, lesson):
-        assert lesson.teacher.hidden.untyped_storage().nbytes() == 0
+    def test_the_teachers_vectors_are_not_kept(self, prepared):
+        assert prepared.teacher.output.hidden.untyped_storage().nbytes() == 0
 
     def test_work_grows_with_sentences_and_not_with_tasks(self, first, city, quick):
         """Counted in pieces and steps, which a busy machine does not change."""
         some = replace(city, sentences=city.sentences[:32])
         thrice = replace(some, sentences=some.sentences * 3)
-        lessons = [prepare(first.tagger, corpus, None, ["city"], METHODS["rdp"], quick) for corpus in (some, thrice)]
-        once, more = (TrainingLoop(lesson, quick, 0, Progress()).steps for lesson in lessons)
+        prepared_tasks = [
+            prepare(first.tagger, TaskData(corpus, ("city",)), METHODS["rdp"], quick) for corpus in (some, thrice)
+        ]
+        once, more = (TrainingLoop(prepared, quick, 0, Progress()).steps for prepared in prepared_tasks)
         assert more == 3 * once
         second = learn(city, first, recipe=quick, device="cpu")
         third = hide(generate(32, seed=7, types=["movie"]), ["movie"])
-        later = prepare(second.tagger, third, None, ["movie"], METHODS["rdp"], quick)
+        later = prepare(second.tagger, TaskData(third, ("movie",)), METHODS["rdp"], quick)
         counts = [sum(p.numel() for p in tagger.body.parameters()) for tagger in (first.tagger, later.student)]
         assert counts[0] == counts[1], "only the head grows"
-        assert later.teacher.logits.shape == (later.slice.word_count, len(second.tagger.labels.names))
+        assert later.teacher.output.logits.shape == (later.slice.word_count, len(second.tagger.labels.names))
 
     def test_batches_for_looking_have_next_to_no_padding(self, first):
         encoded = first.tagger.tokenize(generate(300, seed=2).sentences)

@@ -19,6 +19,7 @@ from retainer.training.prepare import prepare
 from retainer.training.recipe import Recipe
 from retainer.training.speed.attention_maps import attention_maps
 from retainer.training.step import TrainingStep, _moved
+from retainer.training.task_data import TaskData
 
 
 @pytest.fixture(scope="module")
@@ -63,19 +64,19 @@ class TestLeavingOut:
 
     def test_the_second_look_is_without_new_entities(self, first, city, quick):
         """The student's scores of what is left are those of the shortened sentence by itself."""
-        lesson = prepare(first.tagger, city, None, ["city"], TBCL(), quick)
-        descent = TrainingStep(lesson, lesson.slice, replace(quick, precision="full"))
-        descent.arithmetic.tagger.eval()
-        batch = lesson.slice.batch(torch.arange(4), int(lesson.slice.lengths[:4].max()))
+        prepared = prepare(first.tagger, TaskData(city, ("city",)), TBCL(), quick)
+        step = TrainingStep(prepared, prepared.slice, replace(quick, precision="full"))
+        step.arithmetic.tagger.eval()
+        batch = prepared.slice.batch(torch.arange(4), int(prepared.slice.lengths[:4].max()))
         rows = batch.words.flatten()
-        labels = lesson.tokens.labels[rows.clamp(min=0)].masked_fill(rows < 0, -100)
-        given = replace(lesson.tokens, labels=labels, rows=rows, sentences=None)
-        again = descent._look(batch, given).again.logits.view(*batch.ids.shape, -1)
+        labels = prepared.tokens.labels[rows.clamp(min=0)].masked_fill(rows < 0, -100)
+        given = replace(prepared.tokens, labels=labels, rows=rows, sentences=None)
+        again = step._student_output(batch, given).second_view.logits.view(*batch.ids.shape, -1)
         for row in range(4):
             sentence = city[row]
             kept = [i for i in range(len(sentence.words)) if not any(s.start <= i < s.end for s in sentence.spans)]
             alone = Sentence(tuple(sentence.words[i] for i in kept))
-            alone_logits = run_tagger(lesson.student, first.tagger.tokenize([alone], "cpu")).logits
+            alone_logits = run_tagger(prepared.student, first.tagger.tokenize([alone], "cpu")).logits
             at = [place for place, label in enumerate(given.labels.view_as(batch.ids)[row]) if 0 <= label < given.old]
             assert torch.allclose(again[row, at], alone_logits, atol=1e-5)
 
@@ -105,7 +106,7 @@ class TestMaps:
 
     def test_nobody_pays_for_them_unasked(self, first, encoded):
         said = first.tagger.outputs(encoded.batch(torch.arange(2), 40))
-        assert said.maps is None and said.layers is None and said.again is None and said.matched is None
+        assert said.maps is None and said.layers is None and said.second_view is None and said.matched is None
 
     def test_a_version_learned_with_them_is_like_any_other(self, first, city, quick, tmp_path):
         usual = first.tagger.network.config._attn_implementation
@@ -139,26 +140,26 @@ class TestLayers:
         ("extend_ner", False, False), ("lucir", True, False), ("podnet", False, True), ("cpfd", False, True),
     ])  # fmt: skip
     def test_the_teacher_keeps_and_does_what_is_asked_for(self, first, city, quick, name, kept, live):
-        lesson = prepare(first.tagger, city, None, ["city"], METHODS[name], quick)
-        assert bool(len(lesson.teacher.hidden)) is kept and (lesson.live is not None) is live
+        prepared = prepare(first.tagger, TaskData(city, ("city",)), METHODS[name], quick)
+        assert bool(len(prepared.teacher.output.hidden)) is kept and (prepared.teacher.live is not None) is live
 
 
 class TestRecall:
     def test_neighbours_are_seen_with_the_epochs_encoder_and_todays_head(self, first, city, quick):
-        lesson = prepare(first.tagger, city, None, ["city"], METHODS["cfner"], quick)
-        descent = TrainingStep(lesson, lesson.slice, replace(quick, precision="full", warmup=0.0))
-        descent.begin(0)
-        before = run_tagger(lesson.student, lesson.slice, hidden=True).hidden
-        batches = lesson.slice.shuffled(8, 0)
-        descent(*batches[0])
-        now = run_tagger(lesson.student, lesson.slice, hidden=True).hidden
-        assert torch.equal(descent.epoch_vectors, before) and not torch.equal(now, before)
-        descent.begin(1)
-        assert torch.equal(descent.epoch_vectors, run_tagger(lesson.student, lesson.slice, hidden=True).hidden)
+        prepared = prepare(first.tagger, TaskData(city, ("city",)), METHODS["cfner"], quick)
+        step = TrainingStep(prepared, prepared.slice, replace(quick, precision="full", warmup=0.0))
+        step.begin(0)
+        before = run_tagger(prepared.student, prepared.slice, hidden=True).hidden
+        batches = prepared.slice.shuffled(8, 0)
+        step(*batches[0])
+        now = run_tagger(prepared.student, prepared.slice, hidden=True).hidden
+        assert torch.equal(step.epoch_vectors, before) and not torch.equal(now, before)
+        step.begin(1)
+        assert torch.equal(step.epoch_vectors, run_tagger(prepared.student, prepared.slice, hidden=True).hidden)
 
     def test_others_have_none(self, first, city, quick):
-        lesson = prepare(first.tagger, city, None, ["city"], METHODS["rdp"], quick)
-        assert not len(TrainingStep(lesson, lesson.slice, quick).epoch_vectors)
+        prepared = prepare(first.tagger, TaskData(city, ("city",)), METHODS["rdp"], quick)
+        assert not len(TrainingStep(prepared, prepared.slice, quick).epoch_vectors)
 
 
 def test_frozen_moves_only_the_new_rows(first, city, quick):
@@ -168,7 +169,7 @@ def test_frozen_moves_only_the_new_rows(first, city, quick):
     assert all(torch.equal(tensor, new[name]) for name, tensor in old.items())
     rows = len(first.tagger.labels.names)
     assert torch.equal(version.tagger.head.weight()[:rows], first.tagger.head.weight())
-    grown = prepare(first.tagger, city, None, ["city"], METHODS["frozen"], quick).student.head.weight()[rows:]
+    grown = prepare(first.tagger, TaskData(city, ("city",)), METHODS["frozen"], quick).student.head.weight()[rows:]
     assert not torch.equal(version.tagger.head.weight()[rows:], grown)
 
 

@@ -19,9 +19,9 @@ from retainer.training.prepare import prepare
 from retainer.training.preview import preview
 from retainer.training.progress import Progress
 from retainer.training.recipe import Recipe
-from retainer.training.request import job_of
-from retainer.training.step import TrainingStep
-from retainer.training.teacher_targets import OldTypeAnnotation, ruled_out
+from retainer.training.request import LearnRequest
+from retainer.training.task_data import TaskData
+from retainer.training.teacher_targets import ruled_out
 from retainer.versions.version import load
 
 NAMES = [name for name, one in METHODS.items() if not one.joint and one.quirks == NONE]
@@ -68,13 +68,13 @@ def test_what_is_ruled_out():
 
 
 class TestTheTeacher:
-    def lesson(self, pair, data, name="rdp", new=(), again=("artist",)):
-        return prepare(pair.tagger, data, None, list(new), METHODS[name], BRIEF, truth=OldTypeAnnotation(again))
+    def prepare_task(self, pair, data, name="rdp", new=(), again=("artist",)):
+        return prepare(pair.tagger, TaskData(data, tuple(new), retaught=again), METHODS[name], BRIEF)
 
     def test_it_goes_by_the_annotation_and_else_by_what_it_knows(self, pair, more):
-        lesson = self.lesson(pair, more)
-        labels, plain = pair.tagger.labels, run_tagger(pair.tagger, lesson.slice).logits.softmax(-1)
-        heard, given = lesson.teacher.logits.softmax(-1), lesson.tokens
+        prepared = self.prepare_task(pair, more)
+        labels, plain = pair.tagger.labels, run_tagger(pair.tagger, prepared.slice).logits.softmax(-1)
+        heard, given = prepared.teacher.output.logits.softmax(-1), prepared.tokens
         artists, others = labels.of(["artist"]), [0, *labels.of(["movie"])]
         free = given.unannotated
         assert (heard[free][:, artists] == 0).all() and (plain[free][:, artists] > 0.5).any(), "it had other ideas"
@@ -85,27 +85,28 @@ class TestTheTeacher:
 
     @pytest.mark.parametrize("name", ["rdp", "rdp-no-ppl", "cpfd"])
     def test_no_pseudo_label_adds_to_the_truth(self, name, pair, more):
-        lesson = self.lesson(pair, more, name)
+        prepared = self.prepare_task(pair, more, name)
         artists = torch.tensor(pair.tagger.labels.of(["artist"]))
-        guess = lesson.method.guesses(lesson.memory)
-        assert not torch.isin(guess[lesson.tokens.unannotated], artists).any()
-        unnamed = prepare(pair.tagger, hide(more, []), None, [], METHODS[name], BRIEF)
-        assert torch.isin(unnamed.method.guesses(unnamed.memory), artists).any(), "untold, it would have added some"
+        guess = prepared.method.pseudo_labels(prepared.memory)
+        assert not torch.isin(guess[prepared.tokens.unannotated], artists).any()
+        unnamed = prepare(pair.tagger, TaskData(hide(more, []), ()), METHODS[name], BRIEF)
+        assert torch.isin(unnamed.method.pseudo_labels(unnamed.memory), artists).any(), (
+            "untold, it would have added some"
+        )
 
     def test_a_teacher_asked_at_every_step_knows_it_too(self, pair, more):
-        lesson = self.lesson(pair, more, "podnet")
-        assert lesson.live is not None
-        descent = TrainingStep(lesson, lesson.slice, BRIEF)
-        windows, length = lesson.slice.shuffled(8, 0)[0]
-        batch = lesson.slice.batch(windows, length)
+        prepared = self.prepare_task(pair, more, "podnet")
+        assert prepared.teacher.live is not None
+        windows, length = prepared.slice.shuffled(8, 0)[0]
+        batch = prepared.slice.batch(windows, length)
         rows = batch.words.flatten()
-        heard = descent._heard(batch, rows)
-        assert torch.equal(heard.logits[rows >= 0], lesson.teacher.logits[rows[rows >= 0]]) and heard.layers
+        heard = prepared.teacher.outputs(batch, prepared.method.needs)
+        assert torch.equal(heard.logits[rows >= 0], prepared.teacher.output.logits[rows[rows >= 0]]) and heard.layers
 
     def test_a_pure_new_task_hears_the_very_same_teacher(self, pair, city):
-        lesson = self.lesson(pair, city, "rdp", ["city"], ())
-        assert not lesson.informed and lesson.student.head.again is None
-        assert torch.equal(lesson.teacher.logits, run_tagger(pair.tagger, lesson.slice).logits)
+        prepared = self.prepare_task(pair, city, "rdp", ["city"], ())
+        assert not prepared.teacher.informed and prepared.student.head.retaught is None
+        assert torch.equal(prepared.teacher.output.logits, run_tagger(pair.tagger, prepared.slice).logits)
 
 
 class TestLearning:
@@ -156,13 +157,18 @@ class TestLearning:
         assert version.tagger.head.kind == "cosine" and version.lineage.scores["changed_by_growing"] == 0
 
     def test_a_killed_run_goes_on(self, pair, more, tmp_path):
-        call = {"types": ["artist"], "recipe": replace(BRIEF, epochs=3), "device": "cpu", "partial": tmp_path / "p"}
-        whole = learn(more, pair, **{**call, "partial": None})
+        call = {
+            "types": ["artist"],
+            "recipe": replace(BRIEF, epochs=3),
+            "device": "cpu",
+            "state_folder": tmp_path / "p",
+        }
+        whole = learn(more, pair, **{**call, "state_folder": None})
         with pytest.raises(KeyboardInterrupt):
-            learn(more, pair, **call, checkpoint_seconds=0, watch=_Later())
+            learn(more, pair, **call, checkpoint_seconds=0, progress=_Later())
         notes = Notes()
-        again = learn(more, pair, **call, watch=notes)
-        assert any("going on after epoch" in note for note in notes.notes)
+        again = learn(more, pair, **call, progress=notes)
+        assert any("resuming an unfinished run after epoch" in note for note in notes.notes)
         state = whole.tagger.state_dict()
         assert all(torch.equal(state[key], value) for key, value in again.tagger.state_dict().items())
 
@@ -186,13 +192,13 @@ class TestUnnamed:
     def test_gold_where_they_stand_and_the_rest_is_the_teachers(self, pair):
         data = hide(generate(120, seed=5, types=TYPES), ["artist", "city"])
         notes = Notes()
-        version = learn(data, pair, recipe=BRIEF, device="cpu", watch=notes)
+        version = learn(data, pair, recipe=BRIEF, device="cpu", progress=notes)
         assert version.lineage.again == () and version.lineage.tasks[-1] == ("city",)
         (note,) = (note for note in notes.notes if "also has entities of artist" in note)
         assert "--types city,artist" in note
-        job = job_of(data, pair, None, "rdp", None, BRIEF, 0, "cpu")
-        lesson = prepare(pair.tagger, job.train, None, job.new, job.method, BRIEF, truth=job.truth)
-        heard, given = lesson.teacher.logits.softmax(-1), lesson.tokens
+        task = LearnRequest(data, pair, recipe=BRIEF, device="cpu").resolve()
+        prepared = prepare(pair.tagger, task.data, task.method, BRIEF)
+        heard, given = prepared.teacher.output.logits.softmax(-1), prepared.tokens
         artists = pair.tagger.labels.of(["artist"])
         assert (heard[given.unannotated][:, artists] > 0.5).any(), "absence means nothing"
         stand = given.annotated & (given.labels < given.old)
@@ -201,7 +207,7 @@ class TestUnnamed:
         assert torch.equal(version.tagger.head.weight()[old], pair.tagger.head.weight()), "and no old row moves"
 
     def test_no_note_without_cause(self, pair, city):
-        assert job_of(city, pair, None, "rdp", None, BRIEF, 0, "cpu").notes == []
+        assert LearnRequest(city, pair, recipe=BRIEF, device="cpu").resolve().notes == []
 
 
 class TestTheVerb:
@@ -229,8 +235,8 @@ class TestTheVerb:
         assert main([*self.CALL, "--types", "artist", "--dry-run"]) == 0
         out = capsys.readouterr().out
         assert "would learn   more of artist" in out and "would keep    movie" in out and "texts for artist" not in out
-        seen = preview(job_of(more, pair, ["artist"], "rdp", None, BRIEF, 0, "cpu"))
-        assert seen.again == ("artist",) and set(seen.guesses) == {"movie"}
+        seen = preview(LearnRequest(more, pair, types=["artist"], recipe=BRIEF, device="cpu").resolve())
+        assert seen.retaught == ("artist",) and set(seen.pseudo_labels) == {"movie"}
 
     def test_for_machines(self, here, capsys):
         assert main([*self.CALL, "--types", "artist", "--json"]) == 0

@@ -157,7 +157,7 @@ class TestRecord:
         """A record may come from a stranger, and rollback writes what it names."""
         for field in ("files", "parent_files"):
             (models / "v1" / "retainer.json").write_text(json.dumps({**record(models / "v1"), field: {name: "0"}}))
-            with pytest.raises(InputError, match="no place inside a folder"):
+            with pytest.raises(InputError, match="not a path inside the folder"):
                 Lineage.read(models / "v1")
         assert run("rollback", "v1", "--out", "back")[0] == 2
 
@@ -432,7 +432,7 @@ class TestKeepParent:
         write(generate(60, seed=8, types=["dish"]), "dish.conll", "conll")
         call = ("learn", "dish.conll", "--from", "v1", "--out", "w2", "--epochs", 1, "--device", "cpu")
         status, out, _ = run(*call, "--keep-parent")
-        assert status == 0 and "kept      the version before" in out and "kB" in out
+        assert status == 0 and "kept      the previous version" in out and "kB" in out
         assert in_words(sum(map(len, bytes_of(models / "w2" / "parent").values()))) in out
         assert not (models / "v2" / "parent").exists(), "nothing is kept unless asked for"
 

@@ -11,7 +11,7 @@ from retainer.data.generated import generate
 from retainer.data.spans import Sentence
 from retainer.errors import InputError
 from retainer.model.predict import tag
-from retainer.model.tokenization import windows
+from retainer.model.windows import windows
 from retainer.training.learn import learn
 from retainer.training.recipe import Recipe
 from retainer.versions.version import load

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from retainer.bench.preset import Setting
+from retainer.bench.result import CellResult
 from retainer.data.spans import Sentence, Span
 from retainer.data.tasks import Plan
 from retainer.errors import InputError
@@ -113,26 +114,34 @@ def weights_of(encoder: str) -> str:
     return sha256(file) if file.is_file() else encoder
 
 
-def finished(file: Path, key: str) -> dict[str, Any] | None:
+def finished_result(file: Path, key: str) -> CellResult | None:
     """Return a cell that was measured before; one that was measured under other conditions is refused."""
     if not file.is_file():
         return None
-    found = read_cell(file)
-    if found.get("key") != key:
+    result = read_result(file)
+    if result.key != key:
         raise InputError(
-            f"{file} was measured on other slices, weights or numbers than these; choose another --out, or "
+            f"{file} was measured on other slices, weights or hyper-parameters than these; choose another --out, or "
             f"--rerun, or remove that file"
         )
-    return found
+    return result
 
 
-def read_cell(file: Path) -> dict[str, Any]:
-    """Return the document of a cell."""
+def read_result(file: Path) -> CellResult:
+    """Read the result of a cell."""
     try:
-        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        return CellResult.of(read_document(file))
+    except (KeyError, TypeError, AttributeError):
+        raise InputError(f"{file} is damaged; remove it, and it is measured again") from None
+
+
+def read_document(file: Path) -> dict[str, Any]:
+    """Read the document of a cell."""
+    try:
+        document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     except ValueError:
         raise InputError(f"{file} is damaged; remove it, and it is measured again") from None
-    return found
+    return document
 
 
 def pack(spans: Sequence[Sequence[Span]]) -> Packed:
@@ -140,10 +149,10 @@ def pack(spans: Sequence[Sequence[Span]]) -> Packed:
     return {str(row): [[s.start, s.end, s.type] for s in found] for row, found in enumerate(spans) if found}
 
 
-def save(file: Path, document: Mapping[str, Any], found: Sequence[Packed]) -> None:
+def save_result(file: Path, result: CellResult, found: Sequence[Packed]) -> None:
     """Write a finished cell: first what was found in each sentence, then the file that says it is done."""
     write_bytes(_spans_file(file), _packed({"tasks": found}))
-    write_text(file, json.dumps(document, indent=1) + "\n")
+    write_text(file, json.dumps(result.as_dict(), indent=1) + "\n")
 
 
 def found_spans(file: Path) -> list[dict[int, tuple[Span, ...]]] | None:
@@ -157,7 +166,7 @@ def save_gold(folder: Path, sentences: Iterable[Sentence]) -> None:
     write_bytes(folder / GOLD, _packed({"sentences": len(gold), "rows": pack(gold)}))
 
 
-def gold_spans(folder: Path) -> list[tuple[Span, ...]] | None:
+def stored_gold(folder: Path) -> list[tuple[Span, ...]] | None:
     """Return the entities of the test set, sentence by sentence; None where no bench has written them."""
     rows = _unpacked(folder / GOLD, lambda document: (_spans(document["rows"]), int(document["sentences"])))
     return None if rows is None else [rows[0].get(row, ()) for row in range(rows[1])]

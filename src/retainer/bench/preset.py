@@ -69,7 +69,7 @@ class Preset:
         numbers = re.fullmatch(r"FG-(\d+)-PG-(\d+)", name)
         if not numbers:
             close = nearest(name, self.settings)
-            raise InputError(f"{name!r} is no setting{close}; {self.name} has {', '.join(self.settings)}")
+            raise InputError(f"{name!r} is not a setting{close}; {self.name} has {', '.join(self.settings)}")
         fg, pg = int(numbers[1]), int(numbers[2])
         return Setting(name, fg, pg, epochs=20 if pg == 2 else 10)
 
@@ -114,7 +114,7 @@ def own(types: Sequence[str]) -> Preset:
     """Make a preset for types nobody has published anything about: one at a time, or the last one alone."""
     if len(types) < 2:
         raise InputError(
-            f"there {'is only one type' if types else 'is no type'} to learn; a bench needs an old and a new one"
+            f"{'there is only one type' if types else 'there is no type'} to learn; a bench needs an old and a new one"
         )
     settings = {one.name: one for one in (Setting("FG-1-PG-1", 1, 1, 10), _last_alone(types, 10))}
     return Preset(OWN, tuple(types), USUAL, settings, {"others": 3}, {})

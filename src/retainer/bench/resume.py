@@ -1,4 +1,4 @@
-"""What a killed cell leaves behind: the tasks it has finished, so that the next call goes on with the one it was at."""
+"""Resuming a killed cell: the tasks it has finished are kept, so that the next call goes on with the one it was at."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import shutil
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from retainer.bench.cell import Packed
+from retainer.bench.result import TaskScores
 from retainer.errors import InputError
 from retainer.files import write_text
 from retainer.versions.version import Version, load
@@ -17,11 +17,17 @@ from retainer.versions.version import Version, load
 
 @dataclass
 class FinishedTasks:
-    """The finished tasks of a cell: their rows, what was found in the test set, and the version after the last."""
+    """The finished tasks of a cell: their scores, what was found in the test set, and the version after the last."""
 
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[TaskScores] = field(default_factory=list)
     found: list[Packed] = field(default_factory=list)
     version: Version | None = None
+
+    def add(self, scores: TaskScores, found: Packed, version: Version) -> None:
+        """Take one more task in."""
+        self.rows.append(scores)
+        self.found.append(found)
+        self.version = version
 
 
 @dataclass
@@ -44,8 +50,9 @@ class CellState:
             state = json.loads(self.file.read_text(encoding="utf-8"))
             if state["key"] != self.key:
                 return FinishedTasks()
-            return FinishedTasks(state["rows"], state["found"], load(self._version(len(state["rows"])), device=device))
-        except (OSError, ValueError, KeyError, InputError):
+            rows = [TaskScores.of(row) for row in state["rows"]]
+            return FinishedTasks(rows, state["found"], load(self._version(len(rows)), device=device))
+        except (OSError, ValueError, KeyError, TypeError, InputError):
             return FinishedTasks()
 
     def save(self, done: FinishedTasks) -> None:
@@ -55,7 +62,8 @@ class CellState:
         place = self._version(len(done.rows))
         shutil.rmtree(place, ignore_errors=True)
         done.version.save(place)
-        write_text(self.file, json.dumps({"key": self.key, "rows": done.rows, "found": done.found}))
+        rows = [row.as_dict() for row in done.rows]
+        write_text(self.file, json.dumps({"key": self.key, "rows": rows, "found": done.found}))
         for other in self.folder.glob("task-*"):
             if other != place and not other.name.endswith(".partial"):
                 shutil.rmtree(other, ignore_errors=True)

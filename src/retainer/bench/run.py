@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -13,25 +13,28 @@ from typing import Any
 
 from filelock import FileLock
 
-from retainer.bench.cell import Cell, finished, pack, save, save_gold
+from retainer.bench.cell import Cell, finished_result, pack, save_gold, save_result
 from retainer.bench.preset import Setting
+from retainer.bench.progress import BenchProgress
+from retainer.bench.result import CellResult
 from retainer.bench.resume import CellState, FinishedTasks
-from retainer.bench.task_sequence import Step, cell, run
+from retainer.bench.task_sequence import TaskResult, TaskSequence
 from retainer.data.splits import read_parts
 from retainer.data.tasks import Plan, plan
 from retainer.errors import InputError
 from retainer.model.quirks import NONE
 from retainer.runtime import peak_memory, pick_device, shared_gpu
-from retainer.training.learn import learn
+from retainer.training.learn import learn_version
+from retainer.training.request import LearnRequest, RunOptions
 from retainer.versions.version import Version, load
 
-Tell = Callable[[str], None]
-Show = Callable[[Cell, dict[str, Any]], None]
+FIRST_METHOD = "rdp"
+"""The method a shared first version is recorded with; a first task is plain cross-entropy whatever the method."""
 
 
 @dataclass(frozen=True)
 class Bench:
-    """Where the data lie, where the cells go, and on what they are measured."""
+    """Where the data are, where the cells go, and on what they are measured."""
 
     data: Path
     out: Path
@@ -41,95 +44,98 @@ class Bench:
     interval: float = 60.0
     """Seconds between two states of an unfinished cell, at least: what a killed bench may lose."""
 
-    def plan(self, one: Cell) -> Plan:
+    def plan(self, cell: Cell) -> Plan:
         """Return the tasks of a cell."""
-        types = one.setting.types or self.types
-        return _plan(self.data, types, one.setting, one.seed, one.method.quirks.lost_last)
+        types = cell.setting.types or self.types
+        return _plan(self.data, types, cell.setting, cell.seed, cell.method.quirks.lost_last)
 
-    def finished(self, one: Cell) -> dict[str, Any] | None:
+    def finished(self, cell: Cell) -> CellResult | None:
         """Return a cell that need not be measured again."""
-        if self.rerun:
-            return None
-        return finished(one.file(self.out), one.key(self.plan(one)))
+        return None if self.rerun else finished_result(cell.file(self.out), cell.key(self.plan(cell)))
 
-    def first(self, one: Cell) -> Version:
-        """Return the first version of a cell; whoever comes first learns it, everybody else waits and loads it."""
-        made = self.plan(one)
-        folder = self.out / "bases" / one.base_key(made)[:32]
+    def first(self, cell: Cell) -> Version:
+        """Return the first version of a cell; the first process that needs it learns it, the others load it."""
+        tasks = self.plan(cell)
+        folder = self.out / "bases" / cell.base_key(tasks)[:32]
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(folder.with_suffix(".lock")):
             if not folder.exists():
-                start, task = load(one.encoder, device=self.device, head=one.recipe.head), made.task(1)
-                learn(
+                start, task = load(cell.encoder, device=self.device, head=cell.recipe.head), tasks.task(1)
+                request = LearnRequest(
                     task.train,
                     start,
+                    method=FIRST_METHOD,
+                    recipe=cell.recipe,
+                    seed=cell.seed,
                     dev=task.dev,
-                    recipe=one.recipe,
-                    seed=one.seed,
                     device=self.device,
-                    out=folder,
-                    measured=False,
                 )
+                learn_version(request, RunOptions(out=folder, measure=False))
         return load(folder, device=self.device)
 
     def keep_gold(self, cells: Sequence[Cell]) -> None:
-        """Write the entities of the whole test set beside the cells: what their spans are judged by later."""
-        for name, one in {one.preset: one for one in cells}.items():
-            self.plan(one)  # refuses data without a test file
+        """Write the entities of the whole test set beside the cells: what their spans are scored by later."""
+        for name, cell in {cell.preset: cell for cell in cells}.items():
+            self.plan(cell)  # refuses data without a test file
             save_gold(self.out / name, _parts(self.data)[2])
 
-    def measure(self, one: Cell) -> dict[str, Any]:
+    def measure(self, cell: Cell) -> CellResult:
         """Measure a cell and write it."""
-        made, file = self.plan(one), one.file(self.out)
+        tasks, file = self.plan(cell), cell.file(self.out)
         file.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(file.with_suffix(".lock")):
-            if known := self.finished(one):
+            if known := self.finished(cell):
                 return known
-            state = CellState(self.out / "unfinished" / one.key(made)[:32], one.key(made), self.interval)
+            key = cell.key(tasks)
+            state = CellState(self.out / "unfinished" / key[:32], key, self.interval)
             if self.rerun:
                 state.remove()
             peak_memory(pick_device(self.device), begin=True)
             done = state.load(self.device)
-            for step in self._steps(one, made, done, state.folder):
-                done.rows.append(step.as_dict())
-                done.found.append(pack(step.spans))
-                done.version = step.version
-                if one.method.quirks == NONE:  # the defects of released code have no place in a saved version
+            for result in self._results(cell, tasks, done, state.folder):
+                done.add(result.task_scores, pack(result.spans), result.version)
+                if cell.method.quirks == NONE:  # the defects of released code have no place in a saved version
                     state.save(done)
-            document = _document(one, done.rows, one.key(made)) | {"peak_bytes": peak_memory(pick_device(self.device))}
-            save(file, document, done.found)
+            measured = _result(cell, done, key, peak_memory(pick_device(self.device)))
+            save_result(file, measured, done.found)
             state.remove()
-        return document
+        return measured
 
-    def _steps(self, one: Cell, made: Plan, done: FinishedTasks, partial: Path) -> Iterator[Step]:
+    def _results(self, cell: Cell, tasks: Plan, done: FinishedTasks, state: Path) -> Iterator[TaskResult]:
         """Learn the tasks of a cell that are not done; a shared first version takes the place of the first."""
-        fresh = not done.rows and one.method.quirks == NONE
-        return run(
-            made,
-            one.method,
-            encoder=one.encoder,
-            recipe=one.recipe,
-            seed=one.seed,
+        sequence = TaskSequence(
+            tasks,
+            cell.method,
+            encoder=cell.encoder,
+            recipe=cell.recipe,
+            seed=cell.seed,
             device=self.device,
-            first=self._first_step(one, made) if fresh else None,
-            done=len(done.rows),
-            version=done.version,
-            partial=partial,
-            interval=self.interval,
-            look=True,
+            thorough=True,
+            options=RunOptions(state_folder=state, checkpoint_seconds=self.interval),
         )
+        fresh = not done.rows and cell.method.quirks == NONE
+        first = self._first_result(cell, tasks) if fresh else None
+        return sequence.run(first, finished=len(done.rows), version=done.version)
 
-    def _first_step(self, one: Cell, made: Plan) -> Step:
-        base = self.first(one)
+    def _first_result(self, cell: Cell, tasks: Plan) -> TaskResult:
+        base = self.first(cell)
         spent = sum(epoch["seconds"] for epoch in base.lineage.scores["history"])
-        return Step.after(made.task(1), base, spent, dev=made.dev_so_far(1))
+        return TaskResult.after(tasks.task(1), base, spent, dev=tasks.dev_so_far(1))
 
 
-def _document(one: Cell, rows: Sequence[dict[str, Any]], key: str) -> dict[str, Any]:
-    measured = cell(one.name, rows, seed=one.seed, encoder=one.encoder)
-    recipe = asdict(one.recipe)
-    head = {"preset": one.preset, "setting": one.setting.name, "variant": one.variant}
-    return {**head, **measured, "recipe": recipe, "fields": asdict(one.method), "key": key}
+def _result(cell: Cell, done: FinishedTasks, key: str, peak_bytes: int | None) -> CellResult:
+    """Sum a measured cell up."""
+    measured = CellResult.measured(cell.name, done.rows, seed=cell.seed, encoder=cell.encoder)
+    facts = {
+        "preset": cell.preset,
+        "setting": cell.setting.name,
+        "variant": cell.variant,
+        "recipe": asdict(cell.recipe),
+        "fields": asdict(cell.method),
+        "key": key,
+        "peak_bytes": peak_bytes,
+    }
+    return replace(measured, cell=facts)
 
 
 @lru_cache(maxsize=64)
@@ -146,41 +152,38 @@ def _parts(data: Path) -> Any:
     return read_parts(data)
 
 
-def run_bench(
-    bench: Bench, cells: Sequence[Cell], jobs: int, tell: Tell, show: Show | None = None
-) -> list[dict[str, Any]]:
-    """Measure what is missing, and return all cells in their order; ``show`` is given every cell that is there."""
-    show = show or (lambda *_: None)
-    known = {one: bench.finished(one) for one in cells}
-    for one, found in known.items():
-        if found is not None:
-            show(one, found)
-    missing = sorted((one for one in cells if known[one] is None), key=_long_ones_first)
-    tell(f"{len(cells)} cells, {len(cells) - len(missing)} measured before")
+def run_bench(bench: Bench, cells: Sequence[Cell], jobs: int, progress: BenchProgress) -> list[CellResult]:
+    """Measure what is missing, and return all cells in their order."""
+    known = {cell: bench.finished(cell) for cell in cells}
+    for cell, result in known.items():
+        if result is not None:
+            progress.cell(cell, result)
+    missing = sorted((cell for cell in cells if known[cell] is None), key=_long_ones_first)
+    progress.note(f"{len(cells)} cells, {len(cells) - len(missing)} measured before")
     bench.keep_gold(cells)
     began = time.monotonic()
-    for number, (one, document) in enumerate(_measured(bench, missing, jobs), 1):
-        known[one] = document
-        show(one, document)
-        scores = f"micro {document['average']['micro']:.2f} macro {document['average']['macro']:.2f}"
+    for number, (cell, measured) in enumerate(_measured(bench, missing, jobs), 1):
+        known[cell] = measured
+        progress.cell(cell, measured)
+        scores = f"micro {measured.average['micro']:.2f} macro {measured.average['macro']:.2f}"
         left = (time.monotonic() - began) / number * (len(missing) - number)
-        tell(
-            f"[{number}/{len(missing)}] {one.title}: {scores}, {document['seconds']:.0f} s; about {_minutes(left)} left"
+        progress.note(
+            f"[{number}/{len(missing)}] {cell.title}: {scores}, {measured.seconds:.0f} s; about {_minutes(left)} left"
         )
-    return [document for document in known.values() if document is not None]
+    return [result for result in known.values() if result is not None]
 
 
-def _measured(bench: Bench, missing: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, dict[str, Any]]]:
-    """Yield cells as they are finished. First versions go first, so that nobody waits for them later."""
+def _measured(bench: Bench, missing: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, CellResult]]:
+    """Yield cells as they are finished. First versions go first, so that no process waits for them later."""
     if jobs == 1 or len(missing) == 1:
-        yield from ((one, bench.measure(one)) for one in missing)
+        yield from ((cell, bench.measure(cell)) for cell in missing)
         return
     with shared_gpu(), ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         try:
-            bases = {one.base_key(bench.plan(one)): one for one in missing if one.method.quirks == NONE}
-            for learned in as_completed([pool.submit(_learn_base, bench, one) for one in bases.values()]):
+            bases = {cell.base_key(bench.plan(cell)): cell for cell in missing if cell.method.quirks == NONE}
+            for learned in as_completed([pool.submit(_learn_base, bench, cell) for cell in bases.values()]):
                 learned.result()
-            running: dict[Future[dict[str, Any]], Cell] = {pool.submit(bench.measure, one): one for one in missing}
+            running: dict[Future[CellResult], Cell] = {pool.submit(bench.measure, cell): cell for cell in missing}
             for done in as_completed(running):
                 yield running[done], done.result()
         except BaseException:
@@ -188,13 +191,13 @@ def _measured(bench: Bench, missing: Sequence[Cell], jobs: int) -> Iterator[tupl
             raise
 
 
-def _long_ones_first(one: Cell) -> tuple[bool, bool]:
-    """Begin with what takes long, so that nobody waits for a straggler; the rest stays in its order."""
-    return one.method.quirks == NONE, not one.method.joint
+def _long_ones_first(cell: Cell) -> tuple[bool, bool]:
+    """Begin with what takes long, so that the end does not wait for a straggler; the rest stays in its order."""
+    return cell.method.quirks == NONE, not cell.method.joint
 
 
-def _learn_base(bench: Bench, one: Cell) -> None:
-    bench.first(one)
+def _learn_base(bench: Bench, cell: Cell) -> None:
+    bench.first(cell)
 
 
 def _minutes(seconds: float) -> str:

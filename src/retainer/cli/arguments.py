@@ -22,6 +22,7 @@ from docstring_parser import parse as parse_docstring
 from jsonargparse import ActionConfigFile, ArgumentParser  # type: ignore[attr-defined]
 
 from retainer.errors import InputError, nearest
+from retainer.methods import learnable
 from retainer.training.reproduce import expanded
 
 Command = Callable[..., Any]
@@ -55,7 +56,7 @@ def call(command: Command, given: dict[str, Any]) -> Any:
 def build(verb: str, command: Command) -> ArgumentParser:
     """Return the parser of one verb."""
     docs = parse_docstring(command.__doc__ or "")
-    about = {param.arg_name: param.description or "" for param in docs.params}
+    about = {param.arg_name: _filled(param.description or "") for param in docs.params}
     parser = ArgumentParser(
         prog=f"retainer {verb}",
         description=docs.short_description,
@@ -74,7 +75,12 @@ def build(verb: str, command: Command) -> ArgumentParser:
     return parser
 
 
-_NO_OPTIONS = "no YAML file of options"
+def _filled(about: str) -> str:
+    """Put the names of a table where the help refers to it, so that the help cannot go stale."""
+    return about.replace("{methods}", ", ".join(learnable()))
+
+
+_NO_OPTIONS = "not a YAML file of options"
 
 
 class _Options(ActionConfigFile):
@@ -100,7 +106,7 @@ class _Options(ActionConfigFile):
         except OSError as error:
             raise InputError(f"{path}: {error.strerror}") from None
         except yaml.MarkedYAMLError as error:
-            line = f" (line {error.problem_mark.line + 1} is no YAML)" if error.problem_mark else ""
+            line = f" (line {error.problem_mark.line + 1} is not valid YAML)" if error.problem_mark else ""
             raise InputError(f"{path} is {self.wrong}{line}") from None
         except (UnicodeDecodeError, yaml.YAMLError):
             return None
@@ -120,7 +126,7 @@ def _are_options(found: Any, known: Sequence[str]) -> bool:
 
 def _add(parser: ArgumentParser, parameter: inspect.Parameter, hint: Any, about: str) -> None:
     needed = parameter.default is parameter.empty
-    if not needed and str(parameter.default) not in ("None", "False", "()", "{}"):
+    if not needed and "(default:" not in about and str(parameter.default) not in ("None", "False", "()", "{}"):
         usual = parameter.default
         about += f" (default: {','.join(usual) if isinstance(usual, tuple) else usual})"
     default: dict[str, Any] = {} if needed else {"default": parameter.default}

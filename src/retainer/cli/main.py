@@ -17,15 +17,15 @@ VERBS = {
     "learn": "teach a model new types from data in which only they are annotated",
     "predict": "find the entities of texts",
     "evaluate": "score a model on annotated data",
-    "compare": "say what a new version kept, gained and lost; a gate for CI",
-    "serve": "answer questions over HTTP, with one version or several",
+    "compare": "report what a new version kept, gained and lost; a gate for CI",
+    "serve": "answer requests over HTTP with one version or several",
     "bench": "measure methods side by side over the tasks of a benchmark",
-    "report": "say which method of a bench to use, and whether that is real; or how far to trust a version's scores",
-    "log": "tell the history of a version: what it learned when, how, from what, and how well",
-    "verify": "see whether a version is still what was saved, file by file",
-    "rollback": "write the version before a version again",
+    "report": "report which method of a bench is best and whether that is real, or how reliable a version's scores are",
+    "log": "print the history of a version: what it learned when, how, from what, and how well",
+    "verify": "check that a version is still what was saved, file by file",
+    "rollback": "restore the previous version, bit for bit",
     "types": "list the types of a model, or rename, merge, drop or split them",
-    "check": "see what is odd in data before anyone trains on it",
+    "check": "report what is odd in data before training on it",
     "convert": "turn one format into another",
     "export": "write a model as ONNX, or what it finds as suggestions to correct",
     "split": "cut a corpus into the tasks of the benchmark protocol",
@@ -62,7 +62,7 @@ def _guarded(verb: str, arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except KeyboardInterrupt:
-        return _complain("interrupted; call the same again, and it goes on with what was kept", INTERRUPTED)
+        return _complain("interrupted; run the same command again to continue from what was kept", INTERRUPTED)
     except Exception as error:
         if os.environ.get("RETAINER_DEBUG"):
             traceback.print_exc()

@@ -5,34 +5,33 @@ from __future__ import annotations
 import contextlib
 import statistics
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
+from retainer.bench.progress import BenchProgress
 from retainer.cli.output import tell
 
 if TYPE_CHECKING:
+    from rich.live import Live
     from rich.table import Table
 
     from retainer.bench.cell import Cell
-
-Tell = Callable[[str], None]
-Show = Callable[["Cell", dict[str, Any]], None]
+    from retainer.bench.result import CellResult
 
 
 class Board:
-    """Who is how far: a row per method, a column per setting, in it the cells that are there and their mean F1."""
+    """How far a bench is: a row per method, a column per setting, in it the cells that are there and their mean F1."""
 
     def __init__(self, cells: Sequence[Cell]) -> None:
-        self.settings = list(dict.fromkeys(one.setting.name for one in cells))
-        self.wanted: dict[tuple[str, str], int] = {}
-        for one in cells:
-            self.wanted[one.name, one.setting.name] = self.wanted.get((one.name, one.setting.name), 0) + 1
+        self.settings = list(dict.fromkeys(cell.setting.name for cell in cells))
+        self.wanted = Counter((cell.name, cell.setting.name) for cell in cells)
         self.macro: dict[tuple[str, str], list[float]] = {place: [] for place in self.wanted}
         self.last = ""
 
-    def show(self, one: Cell, document: dict[str, Any]) -> None:
+    def add(self, cell: Cell, result: CellResult) -> None:
         """Take a cell in."""
-        self.macro[one.name, one.setting.name].append(document["average"]["macro"])
+        self.macro[cell.name, cell.setting.name].append(result.average["macro"])
 
     def lines(self) -> list[tuple[str, ...]]:
         """Write the rows."""
@@ -57,26 +56,48 @@ class Board:
         return table
 
 
+class BoardProgress(BenchProgress):
+    """Reports a bench as lines on stderr."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+
+    def note(self, text: str) -> None:
+        """Print a line."""
+        tell(text)
+
+    def cell(self, cell: Cell, result: CellResult) -> None:
+        """Take a cell in."""
+        self.board.add(cell, result)
+
+
+class LiveBoard(BoardProgress):
+    """Reports a bench as a table on the terminal that fills up; the latest note stands below it."""
+
+    def __init__(self, board: Board, live: Live) -> None:
+        super().__init__(board)
+        self.live = live
+
+    def note(self, text: str) -> None:
+        """Put the latest note below the table."""
+        self.board.last = text
+        self.live.update(self.board.table(), refresh=True)
+
+    def cell(self, cell: Cell, result: CellResult) -> None:
+        """Fill a place of the table."""
+        super().cell(cell, result)
+        self.live.update(self.board.table(), refresh=True)
+
+
 @contextlib.contextmanager
-def board(cells: Sequence[Cell]) -> Iterator[tuple[Tell, Show]]:
-    """Give two ways to report: a sentence, and a cell that is there."""
-    made = Board(cells)
+def board(cells: Sequence[Cell]) -> Iterator[BenchProgress]:
+    """Give the progress of a bench: a table where a person looks on, plain lines elsewhere."""
+    table = Board(cells)
     if not sys.stderr.isatty():
-        yield tell, made.show
+        yield BoardProgress(table)
         return
     from rich.console import Console
     from rich.live import Live
 
-    with Live(made.table(), console=Console(stderr=True), auto_refresh=False) as live:
-
-        def say_so(text: str) -> None:
-            """Put the latest sentence below the table."""
-            made.last = text
-            live.update(made.table(), refresh=True)
-
-        def show(one: Cell, document: dict[str, Any]) -> None:
-            """Fill a place of the table."""
-            made.show(one, document)
-            live.update(made.table(), refresh=True)
-
-        yield say_so, show
+    with Live(table.table(), console=Console(stderr=True), auto_refresh=False) as live:
+        yield LiveBoard(table, live)

@@ -21,6 +21,7 @@ from retainer.methods.rdp import RDP
 from retainer.methods.rdp_released import RDPReleased
 from retainer.methods.self_training import SelfTraining
 from retainer.methods.tbcl import TBCL
+from retainer.model.quirks import NONE
 
 METHODS: dict[str, Method] = {
     "finetune": Finetune(),
@@ -42,6 +43,11 @@ METHODS: dict[str, Method] = {
     "rdp-no-ppl": RDP(pseudo="argmax"),
     "rdp-no-pl": RDP(pseudo="none"),
 }
+
+
+def learnable() -> list[str]:
+    """Return the names of the methods `learn` takes: all but those that repeat defects outside a method."""
+    return [name for name, method in METHODS.items() if method.quirks == NONE]
 
 
 def method(name: str, fields: Mapping[str, Any] | None = None) -> Method:
@@ -95,6 +101,7 @@ __all__ = [
     "RDPReleased",
     "SelfTraining",
     "Tokens",
+    "learnable",
     "method",
     "name_of",
 ]

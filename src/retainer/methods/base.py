@@ -123,7 +123,7 @@ class Method:
         """Return, for every position, the words of the slice whose scores are wanted too (needs ``epoch_vectors``)."""
         return None
 
-    def guesses(self, memory: Any) -> Tensor | None:
+    def pseudo_labels(self, memory: Any) -> Tensor | None:
         """Return the labels ``begin`` gave the words of the slice, if the method gives any: they can be judged."""
         return None
 

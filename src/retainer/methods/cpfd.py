@@ -67,7 +67,7 @@ class CPFD(Method):
         labels = slice_.labels.where(~unannotated, pseudo)
         return Judged(labels, weights(slice_, labels))
 
-    def guesses(self, memory: Any) -> Tensor:
+    def pseudo_labels(self, memory: Any) -> Tensor:
         """Return the labels of the slice; what does not count is no guess."""
         labels: Tensor = memory.labels.where(memory.labels != IGNORE, 0)
         return labels

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Rehearsal:
+class ReviewTargets:
     """What is found once per task: which words are made up, and what teacher and first student say of them."""
 
     synthetic: Tensor
@@ -51,16 +51,16 @@ class LearnAndReview(ExtendNER):
     student_temperature: float = 1.0
     """Divides the student's scores."""
 
-    def begin(self, slice_: Tokens, teacher: TaggerOutput) -> Rehearsal | None:
+    def begin(self, slice_: Tokens, teacher: TaggerOutput) -> ReviewTargets | None:
         """Put together what two teachers say; in the first stage there is only one."""
-        if teacher.again is None or slice_.synthetic is None:
+        if teacher.second_view is None or slice_.synthetic is None:
             return None
-        new = teacher.again.logits.softmax(dim=-1)[..., slice_.old :]
+        new = teacher.second_view.logits.softmax(dim=-1)[..., slice_.old :]
         left = 1 - new.sum(dim=-1, keepdim=True)
         old = teacher.logits.softmax(dim=-1) * left
         target = old.new_empty(len(old), slice_.old + new.shape[-1])
         target[:, : slice_.old], target[:, slice_.old :] = old, new
-        return Rehearsal(slice_.synthetic, target)
+        return ReviewTargets(slice_.synthetic, target)
 
     def targets(self, tokens: Tokens, teacher: TaggerOutput, memory: Any, clock: Clock) -> Tokens:
         """Look up what to review."""

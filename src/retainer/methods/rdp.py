@@ -54,7 +54,7 @@ class RDP(Method):
         guess = pseudo_labels(teacher, slice_.unannotated, self.pseudo, self.temperature, slice_.outside)
         return slice_.labels.where(~slice_.unannotated, guess)
 
-    def guesses(self, memory: Any) -> Tensor | None:
+    def pseudo_labels(self, memory: Any) -> Tensor | None:
         """Return the labels of the slice; with no pseudo labels there is nothing to judge."""
         return None if self.pseudo == "none" else memory
 

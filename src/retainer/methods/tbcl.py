@@ -37,14 +37,14 @@ class TBCL(RDP):
 
     def losses(self, student: TaggerOutput, teacher: TaggerOutput, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
         """Return RDP's terms, the two of the second look, and the consistency."""
-        assert student.again is not None, "declared by leave_out"
-        again, kept = student.again.log_p, share(given.labelled & (given.labels < given.old))
+        assert student.second_view is not None, "declared by leave_out"
+        second, kept = student.second_view.log_p, share(given.labelled & (given.labels < given.old))
         q = teacher.logits.softmax(dim=-1)
         old = given.unannotated & (targets.labels != given.outside)
-        apart = ((student.log_p.exp() - again.exp()) ** 2).sum(dim=-1)
+        apart = ((student.log_p.exp() - second.exp()) ** 2).sum(dim=-1)
         return {
             **super().losses(student, teacher, given, targets),
-            "again_ce": cross_entropy(again, targets.labels, kept),
-            "again_kd": self.distil_weight * soft_cross_entropy(again, q, share(given.unannotated)),
+            "again_ce": cross_entropy(second, targets.labels, kept),
+            "again_kd": self.distil_weight * soft_cross_entropy(second, q, share(given.unannotated)),
             "consistency": self.consistency_weight * (apart * old).sum() / given.labelled.sum().clamp(min=1),
         }

@@ -1,14 +1,13 @@
-"""Entity precision, recall and F1, and what a sequence of tasks did to them. All scores are in percent."""
+"""Entity precision, recall and F1. All scores are in percent."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
-from retainer.data.labels import Labels
 from retainer.data.spans import Sentence, Span
 
 Array = np.ndarray[Any, np.dtype[np.int64]]
@@ -25,38 +24,6 @@ class Spans:
     def keys(self) -> Array:
         """Return one number per entity, equal for equal entities (a start, an end and a type)."""
         return ((self.start << 36) + ((self.end - self.start) << 14) + self.type).astype(np.int64)
-
-
-def predicted_spans(ids: Array, labels: Labels, sentence_starts: Array, types: Sequence[str]) -> Spans:
-    """Read the entities out of predicted labels, the lenient way, without joining across sentences.
-
-    An entity starts at a B or S, after an E or S, at a change of type, after O, and at the first word of a sentence.
-    """
-    number = {type_: i for i, type_ in enumerate(types)}
-    type_of = np.array([number.get(type_, len(types)) if type_ else -1 for _, type_ in labels.parts])
-    kind_of = np.array([kind in "BS" for kind, _ in labels.parts])
-    closes = np.array([kind in "ES" for kind, _ in labels.parts])
-    type_ = type_of[ids]
-    inside = type_ >= 0
-    fresh = np.ones(len(ids), dtype=bool)
-    fresh[1:] = kind_of[ids[1:]] | (type_[1:] != type_[:-1]) | closes[ids[:-1]]
-    fresh[sentence_starts[:-1][sentence_starts[:-1] < len(ids)]] = True
-    start = np.flatnonzero(inside & fresh)
-    goes_on = np.append(inside[1:] & ~fresh[1:], False)
-    end = np.flatnonzero(inside & ~goes_on) + 1
-    known = type_[start] < len(types)
-    return Spans(start[known], end[known], type_[start[known]])
-
-
-def flat_spans(ids: Array, labels: Labels, gold: Spans, types: Sequence[str]) -> Spans:
-    """Read the entities as released code does: across sentences, and labels the annotation never uses become O."""
-    begins, goes_on = set(gold.type.tolist()), set(gold.type[gold.end - gold.start > 1].tolist())
-    used = [
-        type_ in types and list(types).index(type_) in (begins if kind in "BS" else goes_on) if type_ else True
-        for kind, type_ in labels.parts
-    ]
-    rewritten = np.where(np.array(used)[ids], ids, labels.outside)
-    return predicted_spans(rewritten, labels, np.array([0, len(ids)]), types)
 
 
 def gold_spans(sentences: Iterable[Sentence], sentence_starts: Array, types: Sequence[str]) -> Spans:
@@ -82,6 +49,15 @@ def spans_by_sentence(spans: Spans, sentence_starts: Array, types: Sequence[str]
     return [tuple(spans_) for spans_ in found]
 
 
+class TypeScores(TypedDict):
+    """Precision, recall and F1 in percent, and the number of annotated entities, as result files hold them."""
+
+    precision: float
+    recall: float
+    f1: float
+    support: int
+
+
 @dataclass(frozen=True)
 class Score:
     """How well one type, or several counted together, were found."""
@@ -105,7 +81,7 @@ class Score:
         """Harmonic mean of the two."""
         return 200 * self.correct / (self.predicted + self.support) if self.correct else 0.0
 
-    def as_dict(self) -> dict[str, float]:
+    def as_dict(self) -> TypeScores:
         """Return precision, recall, F1 and support for a result file."""
         return {"precision": self.precision, "recall": self.recall, "f1": self.f1, "support": self.support}
 
@@ -161,22 +137,3 @@ def score(gold: Spans, predicted: Spans, types: Sequence[str]) -> Scores:
     correct = predicted.type[np.isin(predicted.keys(), gold.keys())]
     tables = [np.bincount(part, minlength=len(types)).tolist() for part in (correct, predicted.type, gold.type)]
     return Scores({type_: Score(*row) for type_, *row in zip(types, *tables, strict=True)})
-
-
-# --------------------------------------------------------------------------------------------- a sequence of tasks
-
-
-def history(steps: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
-    """Turn F1 per type after each task into one list per type, from the task that taught it on."""
-    types = dict.fromkeys(type_ for step in steps for type_ in step)
-    return {type_: [step[type_] for step in steps if type_ in step] for type_ in types}
-
-
-def forgetting(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """For every type that has a past: its best earlier F1 minus its last."""
-    return {type_: max(values[:-1]) - values[-1] for type_, values in history(steps).items() if len(values) > 1}
-
-
-def backward_transfer(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """For every type that has a past: its last F1 minus its first."""
-    return {type_: values[-1] - values[0] for type_, values in history(steps).items() if len(values) > 1}

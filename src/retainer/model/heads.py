@@ -1,13 +1,13 @@
 """The classifier on top of the encoder: how it scores, how it grows, how it folds into a plain linear layer.
 
 A head keeps its old rows and its new rows apart. So old scores are computed by the very same product before and after
-growing, bit for bit, and the old rows can be frozen by themselves; those that are learned again have copies that move.
+growing, bit for bit, and the old rows can be frozen by themselves; rows that are taught again have copies that move.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, cast
+from typing import Literal, Self, cast
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from retainer.data.labels import Labels
 
-Kind = Literal["linear", "cosine", "sequence"]
+HeadKind = Literal["linear", "cosine", "sequence"]
 """How a head scores; ``sequence`` is a quirk of released code and for the bench alone."""
 
 MARGIN = 1e-2
@@ -32,62 +32,56 @@ class Rows(nn.Module):
 
 
 class Head(nn.Module):
-    """Scores of all labels for every token vector: plain linear, or the scaled cosine between token and row.
+    """Scores of all labels for every token vector. Subclasses say how a row scores and where a new row starts."""
 
-    The cosine is taken per token, over the hidden axis. Its rows have no bias, because a bias would not survive
-    folding; the tensor is there, zero and frozen, so that both kinds are stored alike. ``norm`` is the usual length
-    of a token vector, known once training is over; only folding asks for it.
-    """
+    kind: HeadKind
+    retaught_at: Tensor
 
-    norm: Tensor
-
-    at: Tensor
-
-    def __init__(
-        self,
-        kind: Kind,
-        old: Rows,
-        new: Rows | None = None,
-        sigma: float = 1.0,
-        norm: float = 1.0,
-        again: Sequence[int] = (),
-    ) -> None:
+    def __init__(self, old: Rows, new: Rows | None = None, retaught: Sequence[int] = ()) -> None:
         super().__init__()
-        self.kind, self.old, self.new = kind, old, new
-        self.register_buffer("at", torch.tensor(again, dtype=torch.long, device=old.weight.device), persistent=False)
-        self.again = Rows(old.weight[self.at], old.bias[self.at]) if again else None
-        self.register_buffer("norm", torch.tensor(float(norm)))
-        self.sigma = nn.Parameter(torch.tensor(float(sigma)), requires_grad=kind != "linear")
-        if kind != "linear":
-            for rows in self.blocks:
-                rows.bias.requires_grad_(False)
+        self.old, self.new = old, new
+        at = torch.tensor(retaught, dtype=torch.long, device=old.weight.device)
+        self.register_buffer("retaught_at", at, persistent=False)
+        self.retaught = Rows(old.weight[at], old.bias[at]) if retaught else None
 
     @classmethod
-    def empty(cls, kind: Kind, width: int) -> Head:
+    def empty(cls, width: int) -> Self:
         """Return the head of a bare encoder, which knows only O."""
-        weight = torch.zeros(1, width) if kind == "linear" else torch.ones(1, width)
-        return cls(kind, Rows(weight, torch.zeros(1)), sigma=1.0 if kind == "linear" else 16.0)
-
-    @property
-    def blocks(self) -> list[Rows]:
-        """The old rows and, once grown, the new ones and those that are learned again."""
-        return [rows for rows in (self.old, self.new, self.again) if rows is not None]
-
-    def _matrices(self) -> list[tuple[Tensor, Tensor]]:
-        """Return weight and bias of the old rows, the ones learned again in their places, and of the new rows."""
-        weight, bias = cast(Tensor, self.old.weight), cast(Tensor, self.old.bias)
-        if self.again is not None:
-            weight = weight.index_copy(0, self.at, self.again.weight)
-            bias = bias.index_copy(0, self.at, self.again.bias)
-        return [(weight, bias)] if self.new is None else [(weight, bias), (self.new.weight, self.new.bias)]
+        raise NotImplementedError
 
     def forward(self, hidden: Tensor) -> Tensor:
         """Score token vectors in full precision, whatever precision the encoder ran in."""
-        hidden = hidden.float()
-        if self.kind == "linear":
-            return torch.cat([F.linear(hidden, *rows) for rows in self._matrices()], dim=-1)
-        unit = F.normalize(hidden, dim=1 if self.kind == "sequence" else -1)
-        return self.sigma * torch.cat([F.linear(unit, F.normalize(row, dim=-1)) for row, _ in self._matrices()], -1)
+        raise NotImplementedError
+
+    def folded(self) -> tuple[Tensor, Tensor]:
+        """Return the weight and bias of a linear layer with the same winners."""
+        raise NotImplementedError
+
+    def _place(self, toward: Tensor, hidden: Tensor, best: Tensor) -> Rows:
+        """Return new rows in the given directions that no word prefers to its ``best`` score yet."""
+        raise NotImplementedError
+
+    def _like(self, old: Rows, new: Rows | None = None, retaught: Sequence[int] = (), *, trained: bool = True) -> Self:
+        """Return a head of the same kind with other rows; ``trained`` says that its scale is settled."""
+        raise NotImplementedError
+
+    @property
+    def device(self) -> torch.device:
+        """Where the rows live."""
+        return self.old.weight.device
+
+    @property
+    def blocks(self) -> list[Rows]:
+        """The old rows and, once grown, the new ones and those that are taught again."""
+        return [rows for rows in (self.old, self.new, self.retaught) if rows is not None]
+
+    def _matrices(self) -> list[tuple[Tensor, Tensor]]:
+        """Return weight and bias of the old rows, the ones taught again in their places, and of the new rows."""
+        weight, bias = cast(Tensor, self.old.weight), cast(Tensor, self.old.bias)
+        if self.retaught is not None:
+            weight = weight.index_copy(0, self.retaught_at, self.retaught.weight)
+            bias = bias.index_copy(0, self.retaught_at, self.retaught.bias)
+        return [(weight, bias)] if self.new is None else [(weight, bias), (self.new.weight, self.new.bias)]
 
     def weight(self) -> Tensor:
         """Return all rows as one matrix."""
@@ -97,23 +91,110 @@ class Head(nn.Module):
         """Return all biases as one vector."""
         return torch.cat([bias for _, bias in self._matrices()]).detach()
 
-    def merged(self) -> Head:
+    def merged(self) -> Self:
         """Return the same head with its rows in one block: what the next task calls old."""
-        return Head(
-            self.kind, Rows(self.weight(), self.bias()), sigma=float(self.sigma.detach()), norm=float(self.norm)
-        )
+        return self._like(Rows(self.weight(), self.bias()))
 
     def arranged(self, sources: Sequence[int], lowered: Sequence[float] | None = None) -> Head:
         """Return a head made of some of this one's rows, each lowered by so much.
 
-        A cosine has no bias to lower; with any row lowered, the result is the linear head with the same winners.
+        Only a linear head has a bias to lower; with any row lowered, the result is the linear head with the same
+        winners.
         """
-        at = torch.tensor(sources, dtype=torch.long, device=self.sigma.device)
+        at = torch.tensor(sources, dtype=torch.long, device=self.device)
         if lowered is None or not any(lowered):
-            rows = Rows(self.weight()[at], self.bias()[at])
-            return Head(self.kind, rows, sigma=float(self.sigma.detach()), norm=float(self.norm))
+            return self._like(Rows(self.weight()[at], self.bias()[at]))
         weight, bias = self.folded()
-        return Head("linear", Rows(weight[at], bias[at] - bias.new_tensor(lowered)))
+        return LinearHead(Rows(weight[at], bias[at] - bias.new_tensor(lowered)))
+
+    def grow(
+        self, labels: Labels, hidden: Tensor, gold: Tensor, ready: Head | None = None, retaught: Sequence[int] = ()
+    ) -> Self:
+        """Add rows for the labels this head lacks, so that no prediction on the slice changes before training.
+
+        ``hidden`` are the vectors of all words of the slice under the old encoder and ``gold`` their labels in the
+        grown label set. A new row points from the centre of all words to the centre of its own. Where the first of
+        the new labels have their rows already, ``ready`` holds them. Old rows named in ``retaught`` learn even where
+        the others are frozen.
+        """
+        old = self.merged().to(hidden.device)
+        known = len(old.weight()) + (0 if ready is None else len(ready.weight()))
+        toward = directions(labels, hidden, gold)[known:]
+        best = old(hidden).max(dim=-1).values.detach()
+        new = old._place(toward, hidden, best) if len(toward) else Rows(toward, toward.new_zeros(0))
+        if ready is not None:
+            new = Rows(torch.cat([ready.weight(), new.weight]), torch.cat([ready.bias(), new.bias]))
+        return self._like(old.old, new if len(new.weight) else None, retaught, trained=False)
+
+
+class LinearHead(Head):
+    """A plain linear layer: what Hugging Face stores."""
+
+    kind: HeadKind = "linear"
+
+    @classmethod
+    def empty(cls, width: int) -> Self:
+        """Return the head of a bare encoder, which knows only O."""
+        return cls(Rows(torch.zeros(1, width), torch.zeros(1)))
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """Score token vectors in full precision, whatever precision the encoder ran in."""
+        hidden = hidden.float()
+        return torch.cat([F.linear(hidden, *rows) for rows in self._matrices()], dim=-1)
+
+    def folded(self) -> tuple[Tensor, Tensor]:
+        """Return its own weight and bias."""
+        return self.weight(), self.bias()
+
+    def _like(self, old: Rows, new: Rows | None = None, retaught: Sequence[int] = (), *, trained: bool = True) -> Self:
+        return type(self)(old, new, retaught)
+
+    def _place(self, toward: Tensor, hidden: Tensor, best: Tensor) -> Rows:
+        """Give new rows the length of old ones, and a bias that stays below every word's winner."""
+        lengths = self.weight().norm(dim=-1)
+        length = lengths[lengths > 0].mean() if bool((lengths > 0).any()) else hidden.new_tensor(0.4)
+        weight = toward * length
+        slack = best.unsqueeze(1) - hidden @ weight.T
+        return Rows(weight, slack.min(dim=0).values - MARGIN)
+
+
+class ScaledHead(Head):
+    """The product of unit vectors times a learned scale ``sigma``; subclasses say what a unit vector is.
+
+    Its rows have no bias, because a bias would not survive folding; the tensor is there, zero and frozen, so that all
+    heads are stored alike. ``norm`` is the usual length of a token vector, known once training is over; only folding
+    needs it.
+    """
+
+    norm: Tensor
+
+    def __init__(
+        self,
+        old: Rows,
+        new: Rows | None = None,
+        retaught: Sequence[int] = (),
+        *,
+        sigma: float = 1.0,
+        norm: float = 1.0,
+    ) -> None:
+        super().__init__(old, new, retaught)
+        self.register_buffer("norm", torch.tensor(float(norm)))
+        self.sigma = nn.Parameter(torch.tensor(float(sigma)))
+        for rows in self.blocks:
+            rows.bias.requires_grad_(False)
+
+    @classmethod
+    def empty(cls, width: int) -> Self:
+        """Return the head of a bare encoder, which knows only O."""
+        return cls(Rows(torch.ones(1, width), torch.zeros(1)), sigma=16.0)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """Score token vectors in full precision, whatever precision the encoder ran in."""
+        unit = self._unit(hidden.float())
+        return self.sigma * torch.cat([F.linear(unit, F.normalize(row, dim=-1)) for row, _ in self._matrices()], -1)
+
+    def _unit(self, hidden: Tensor) -> Tensor:
+        raise NotImplementedError
 
     def folded(self) -> tuple[Tensor, Tensor]:
         """Return the weight and bias of a linear layer with the same winners.
@@ -121,48 +202,57 @@ class Head(nn.Module):
         Dropping a token's length scales all its cosines alike, so the argmax stays; dividing by the usual length
         keeps the scores on about the same scale too.
         """
-        if self.kind == "linear":
-            return self.weight(), self.bias()
         return F.normalize(self.weight(), dim=-1) * (self.sigma.detach() / self.norm), self.bias()
 
-    def grow(
-        self, labels: Labels, hidden: Tensor, gold: Tensor, ready: Head | None = None, again: Sequence[int] = ()
-    ) -> Head:
-        """Add rows for the labels this head lacks, so that no prediction on the slice changes before training.
-
-        ``hidden`` are the vectors of all words of the slice under the old encoder and ``gold`` their labels in the
-        grown label set. A new row points from the centre of all words to the centre of its own. Where the first of
-        the new labels have their rows already, ``ready`` holds them. Old rows named in ``again`` are learned again,
-        even where the others stand still.
-        """
-        old = self.merged().to(hidden.device)
-        known = len(old.weight()) + (0 if ready is None else len(ready.weight()))
-        toward = directions(labels, hidden, gold)[known:]
-        best = old(hidden).max(dim=-1).values.detach()
-        place = _place_linear if self.kind == "linear" else _place_cosine
-        new = place(old, toward, hidden, best) if len(toward) else Rows(toward, toward.new_zeros(0))
-        if ready is not None:
-            new = Rows(torch.cat([ready.weight(), new.weight]), torch.cat([ready.bias(), new.bias]))
+    def _like(self, old: Rows, new: Rows | None = None, retaught: Sequence[int] = (), *, trained: bool = True) -> Self:
         sigma = float(self.sigma.detach())
-        return Head(self.kind, old.old, new if len(new.weight) else None, sigma=sigma, again=again)
+        return type(self)(old, new, retaught, sigma=sigma, norm=float(self.norm) if trained else 1.0)
+
+    def _place(self, toward: Tensor, hidden: Tensor, best: Tensor) -> Rows:
+        """Lean new rows away from the direction all words share, just far enough that no word prefers them.
+
+        There is no bias to lower; the common direction of the token vectors takes its place.
+        """
+        unit = F.normalize(hidden, dim=-1)
+        common = F.normalize(unit.mean(dim=0), dim=-1)
+        rows = [_lean(unit, direction, common, best / self.sigma.detach()) for direction in toward]
+        return Rows(torch.stack(rows), hidden.new_zeros(len(rows)))
 
 
-def released_head(old: Head, labels: Labels, hidden: Tensor, gold: Tensor, base: bool) -> Head:
-    """Return the head of released code: random rows at first, later the mean directions of the DEV set's vectors."""
-    width, known = hidden.shape[-1], len(old.weight())
-    if base:
-        rows = torch.empty(len(labels.names), width, device=hidden.device).uniform_(-(width**-0.5), width**-0.5)
-        return Head(
-            "sequence", Rows(rows[:known], rows.new_zeros(known)), Rows(rows[known:], rows.new_zeros(len(rows) - known))
-        )
-    unit = F.normalize(hidden, dim=-1)
-    sums = unit.new_zeros(len(labels.names), width).index_add_(0, gold, unit)
-    counts = torch.bincount(gold, minlength=len(labels.names))
-    for index in range(known, len(labels.names)):
-        if not counts[index]:
-            sums[index] = sums[index - 1]  # an I that never occurs copies its B
-    rows = F.normalize(sums[known:], dim=-1) * old.weight()[1:].norm(dim=-1).mean()
-    return Head("sequence", old.merged().old, Rows(rows, rows.new_zeros(len(rows))), sigma=float(old.sigma.detach()))
+class CosineHead(ScaledHead):
+    """The scaled cosine between token and row, taken per token over the hidden axis."""
+
+    kind: HeadKind = "cosine"
+
+    def _unit(self, hidden: Tensor) -> Tensor:
+        return F.normalize(hidden, dim=-1)
+
+
+class SequenceNormHead(ScaledHead):
+    """The head of released code: a channel is divided by its length over the positions of a sentence (a quirk)."""
+
+    kind: HeadKind = "sequence"
+
+    def _unit(self, hidden: Tensor) -> Tensor:
+        return F.normalize(hidden, dim=1)
+
+    def grow_as_released(self, labels: Labels, hidden: Tensor, gold: Tensor) -> SequenceNormHead:
+        """Grow as released code does: random rows at first, later the mean directions of the DEV set's vectors."""
+        width, known = hidden.shape[-1], len(self.weight())
+        if known == 1:  # a bare encoder, which knows only O
+            rows = torch.empty(len(labels.names), width, device=hidden.device).uniform_(-(width**-0.5), width**-0.5)
+            return SequenceNormHead(_without_bias(rows[:known]), _without_bias(rows[known:]))
+        unit = F.normalize(hidden, dim=-1)
+        sums = unit.new_zeros(len(labels.names), width).index_add_(0, gold, unit)
+        counts = torch.bincount(gold, minlength=len(labels.names))
+        for index in range(known, len(labels.names)):
+            if not counts[index]:
+                sums[index] = sums[index - 1]  # an I that never occurs copies its B
+        rows = F.normalize(sums[known:], dim=-1) * self.weight()[1:].norm(dim=-1).mean()
+        return self._like(self.merged().old, _without_bias(rows), trained=False)
+
+
+HEADS: dict[HeadKind, type[Head]] = {"linear": LinearHead, "cosine": CosineHead, "sequence": SequenceNormHead}
 
 
 def directions(labels: Labels, hidden: Tensor, gold: Tensor) -> Tensor:
@@ -180,27 +270,12 @@ def directions(labels: Labels, hidden: Tensor, gold: Tensor) -> Tensor:
     return toward
 
 
-def _place_linear(old: Head, toward: Tensor, hidden: Tensor, best: Tensor) -> Rows:
-    """Give new rows the length of old ones, and a bias that stays below every word's winner."""
-    lengths = old.weight().norm(dim=-1)
-    length = lengths[lengths > 0].mean() if bool((lengths > 0).any()) else hidden.new_tensor(0.4)
-    weight = toward * length
-    slack = best.unsqueeze(1) - hidden @ weight.T
-    return Rows(weight, slack.min(dim=0).values - MARGIN)
-
-
-def _place_cosine(old: Head, toward: Tensor, hidden: Tensor, best: Tensor) -> Rows:
-    """Lean new rows away from the direction all words share, just far enough that no word prefers them.
-
-    A cosine head has no bias to lower; the common direction of the token vectors takes its place.
-    """
-    unit = F.normalize(hidden, dim=-1)
-    common = F.normalize(unit.mean(dim=0), dim=-1)
-    rows = [_lean(unit, direction, common, best / old.sigma.detach()) for direction in toward]
-    return Rows(torch.stack(rows), hidden.new_zeros(len(rows)))
+def _without_bias(weight: Tensor) -> Rows:
+    return Rows(weight, weight.new_zeros(len(weight)))
 
 
 def _lean(unit: Tensor, direction: Tensor, common: Tensor, best: Tensor) -> Tensor:
+    """Find by bisection how far a direction must lean away from the common one so that no word prefers it."""
     low, high = 0.0, 64.0
     for _ in range(20):
         middle = (low + high) / 2

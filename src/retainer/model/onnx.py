@@ -19,10 +19,11 @@ from transformers import AutoTokenizer
 
 from retainer.data.labels import Labels
 from retainer.errors import InputError
+from retainer.model.batches import Batch
 from retainer.model.builtin import sha256
 from retainer.model.tagger import Tagger, require_vocabulary
 from retainer.model.tagger_output import TaggerOutput
-from retainer.model.tokenization import Batch, Tokenization
+from retainer.model.tokenization import Tokenization
 
 FILE = "model.onnx"
 INPUTS = ("input_ids", "attention_mask")

@@ -11,10 +11,11 @@ import torch
 
 from retainer.data.spans import Sentence, Span
 from retainer.data.suggested import Suggested
-from retainer.metrics.f1 import Array, Scores, Spans, flat_spans, predicted_spans, score
+from retainer.metrics.f1 import Array, Scores, Spans, score
+from retainer.model.batches import Encoded
+from retainer.model.decode import flat_spans, predicted_spans
 from retainer.model.tagger import Tagger
 from retainer.model.tagger_output import TaggerOutput
-from retainer.model.tokenization import Encoded
 
 BUDGET = {"cpu": 1024, "cuda": 65536}
 """Pieces per batch when nothing is learned: a batch that fits the cache of a CPU, one that fills a GPU."""

@@ -11,10 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,102 +22,18 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from retainer.data.spans import Sentence
-from retainer.data.tags import OUTSIDE, spans_of, tags_of
 from retainer.errors import InputError
 from retainer.files import write_bytes, write_text
+from retainer.model.lexicon import BEGIN, END, Lexicon
 
-WEIGHTS = "generator.safetensors"
-FACTS = "generator.json"
+GENERATOR_WEIGHTS = "generator.safetensors"
+GENERATOR_FACTS = "generator.json"
 
-BEGIN, PLAIN, END, UNKNOWN, _TAGS = range(5)
-"""The tokens before a sentence with entities, before one without, after a sentence, in the place of a word too rare to
-have a token, and the first tag. Two beginnings let us learn from all sentences and draw only such as have entities."""
-
-_CUT = 256  # tokens of a training sentence that count: what is drawn is shorter, and the longest one costs memory
 _DRAWN = 512  # sentences drawn side by side
 _BLOCK = 128  # tokens drawn from together
 _PATIENCE = 20  # sentences drawn for each one found, before fewer are given than were asked for
 
 Memory = tuple[Tensor, Tensor]  # what the network remembers of the tokens so far
-
-
-@dataclass(frozen=True)
-class Lexicon:
-    """The tokens of a generator, in order: four marks, B- and I- of every type, the words.
-
-    A tag is known by its number and not by its spelling, so a text that contains the word ``B-artist`` does no harm.
-    """
-
-    types: tuple[str, ...]
-    words: tuple[str, ...]
-
-    @classmethod
-    def of(cls, sentences: Sequence[Sentence], types: Sequence[str], limit: int) -> Lexicon:
-        """Take the ``limit`` most frequent words of some sentences; of equally frequent ones those that come first."""
-        counts = Counter(word for sentence in sentences for word in sentence.words)
-        return cls(tuple(dict.fromkeys(types)), tuple(word for word, _ in counts.most_common(limit)))
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The spelling of every token."""
-        tags = [f"{kind}-{type_}" for type_ in self.types for kind in "BI"]
-        return ("<begin>", "<plain>", "<end>", "<unknown>", *tags, *self.words)
-
-    @cached_property
-    def first(self) -> int:
-        """The token of the first word; all below are marks and tags."""
-        return _TAGS + 2 * len(self.types)
-
-    @cached_property
-    def _index(self) -> dict[tuple[bool, str], int]:
-        return {(token >= self.first, name): token for token, name in enumerate(self.names)}
-
-    def linearise(self, sentence: Sentence) -> list[int]:
-        """Write a sentence as tokens, from its beginning to its end; entities of other types are plain words."""
-        known = sentence.with_spans(span for span in sentence.spans if span.type in self.types)
-        tokens = [BEGIN if known.spans else PLAIN]
-        for word, tag in zip(known.words, tags_of(known), strict=True):
-            if tag != OUTSIDE:
-                tokens.append(self._index[False, tag])
-            tokens.append(self._index.get((True, word), UNKNOWN))
-        return [*tokens, END]
-
-    def delinearise(self, tokens: Sequence[int]) -> Sentence:
-        """Read the tokens between beginning and end as a sentence."""
-        words, tags, tag = [], [], OUTSIDE
-        for token in tokens[1 : tokens.index(END)]:
-            if _TAGS <= token < self.first:
-                tag = self.names[token]
-            else:
-                words.append(self.names[token])
-                tags.append(tag)
-                tag = OUTSIDE
-        return Sentence(tuple(words), spans_of(tags))
-
-    # What may come next depends on the tokens before only through one of these states: 0 at the beginning, 1 after a
-    # plain word, 2 + type after a tag, and after a word with a tag 2 + type + the number of types.
-
-    def rules(self) -> Tensor:
-        """Return what to add to the scores of marks and tags in each state, so that the impossible is never drawn.
-
-        Words are always possible. After a tag nothing else is; an I- goes on with an entity of its own type only; a
-        sentence has a word before its end.
-        """
-        count = len(self.types)
-        rules = torch.full((2 + 2 * count, self.first), -math.inf)
-        free = [0, 1, *range(2 + count, 2 + 2 * count)]
-        rules[free[1:], END] = 0.0
-        for at in range(count):
-            rules[free, _TAGS + 2 * at] = 0.0
-            rules[2 + count + at, _TAGS + 2 * at + 1] = 0.0
-        return rules
-
-    def follow(self, state: Tensor, token: Tensor) -> Tensor:
-        """Return the states after some tokens."""
-        count = len(self.types)
-        after_tag = 2 + torch.div(token - _TAGS, 2, rounding_mode="floor")
-        after_word = torch.where((state >= 2) & (state < 2 + count), state + count, 1)
-        return torch.where(token < self.first, after_tag, after_word)
 
 
 class Network(nn.Module):
@@ -217,8 +130,8 @@ class Generator:
             "weights": hashlib.sha256(weights).hexdigest(),
             "words": self.lexicon.words,
         }
-        write_bytes(folder / WEIGHTS, weights)
-        write_text(folder / FACTS, json.dumps(facts) + "\n")
+        write_bytes(folder / GENERATOR_WEIGHTS, weights)
+        write_text(folder / GENERATOR_FACTS, json.dumps(facts) + "\n")
 
 
 def _pick(scores: Tensor, random: torch.Generator) -> Tensor:
@@ -236,13 +149,13 @@ def _race(scores: Tensor, random: torch.Generator) -> Tensor:
 
 def load_generator(folder: Path, device: torch.device | str = "cpu") -> Generator | None:
     """Read the generator of a folder, or return None where there is none."""
-    if not (folder / WEIGHTS).exists() and not (folder / FACTS).exists():
+    if not (folder / GENERATOR_WEIGHTS).exists() and not (folder / GENERATOR_FACTS).exists():
         return None
     try:
-        weights = (folder / WEIGHTS).read_bytes()
-        facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+        weights = (folder / GENERATOR_WEIGHTS).read_bytes()
+        facts = json.loads((folder / GENERATOR_FACTS).read_text(encoding="utf-8"))
         if hashlib.sha256(weights).hexdigest() != facts["weights"]:
-            raise ValueError(f"the SHA-256 of {WEIGHTS} is not the one in {FACTS}")
+            raise ValueError(f"the SHA-256 of {GENERATOR_WEIGHTS} is not the one in {GENERATOR_FACTS}")
         return _assemble(facts, safetensors.load(weights), device)
     except (OSError, ValueError, TypeError, KeyError, RuntimeError, SafetensorError) as error:
         why = f"{type(error).__name__}: {' '.join(str(error).split())}"
@@ -253,66 +166,8 @@ def _assemble(facts: dict[str, Any], weights: dict[str, Tensor], device: torch.d
     """Put weights into a network without memory of its own: no size in a file makes us reserve any."""
     lexicon = Lexicon(tuple(facts["types"]), tuple(facts["words"]))
     if not all(isinstance(name, str) for name in lexicon.types + lexicon.words):
-        raise ValueError(f"types and words in {FACTS} must be texts")
+        raise ValueError(f"types and words in {GENERATOR_FACTS} must be texts")
     with torch.device("meta"):
         network = Network(len(lexicon.names), facts["width"])
     network.load_state_dict(weights, assign=True)
     return Generator(lexicon, network.to(device).eval(), tuple(facts["losses"]), float(facts["temperature"]))
-
-
-def train(
-    sentences: Sequence[Sentence],
-    types: Sequence[str],
-    *,
-    seed: int,
-    device: torch.device | str = "cpu",
-    epochs: int = 10,
-    width: int = 128,
-    batch: int = 16,
-    lr: float = 1e-2,
-    dropout: float = 0.4,
-    limit: int = 20_000,
-) -> Generator:
-    """Train a generator on the entities of ``types`` in some sentences; the caller's random state stays as it is."""
-    sentences = [sentence for sentence in sentences if sentence.words]
-    if not sentences or not types:
-        raise InputError("a generator needs at least one type and one sentence with a word in it")
-    device = torch.device(device)
-    lexicon = Lexicon.of(sentences, types, limit)
-    rows = [torch.tensor(lexicon.linearise(sentence)[:_CUT], dtype=torch.int32) for sentence in sentences]
-    gpu = device.type == "cuda"
-    with torch.random.fork_rng(devices=[device] if gpu else []):
-        torch.default_generator.manual_seed(seed)
-        if gpu:
-            torch.cuda.set_rng_state(torch.Generator(device).manual_seed(seed).get_state(), device)
-        network = Network(len(lexicon.names), width, dropout).to(device)
-        losses = _fit(network, rows, epochs, batch, lr)
-    return Generator(lexicon, network.eval(), losses)
-
-
-def _fit(network: Network, rows: list[Tensor], epochs: int, batch: int, lr: float) -> tuple[float, ...]:
-    """Train by Adam, with a learning rate that falls to nothing, and return the mean loss of every epoch."""
-    device = network.bias.device
-    lengths = torch.tensor([len(row) for row in rows])
-    table = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=-1).to(device)
-    optimizer = torch.optim.Adam(network.parameters(), lr=lr, fused=True)
-    steps = max(1, epochs) * math.ceil(len(rows) / batch)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / steps)
-    totals = torch.zeros(epochs, device=device)
-    for epoch in range(epochs):
-        for chosen in _batches(lengths, batch):
-            optimizer.zero_grad()
-            loss = network.loss(table[chosen.to(device), : int(lengths[chosen].max())].long())
-            loss.backward()  # type: ignore[no-untyped-call]
-            nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-            optimizer.step()
-            schedule.step()
-            totals[epoch] += loss.detach() * int((lengths[chosen] - 1).sum())
-    return tuple((totals / int((lengths - 1).sum())).tolist())
-
-
-def _batches(lengths: Tensor, size: int) -> list[Tensor]:
-    """Put sentences of like length together, in a new order every time."""
-    order = torch.randperm(len(lengths))
-    batches = torch.split(order[lengths[order].argsort(stable=True)], size)
-    return [batches[at] for at in torch.randperm(len(batches)).tolist()]

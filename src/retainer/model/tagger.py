@@ -18,11 +18,12 @@ from transformers import AutoConfig, AutoModelForTokenClassification, AutoTokeni
 
 from retainer.data.labels import Labels
 from retainer.errors import InputError, nearest
+from retainer.model.batches import Batch
 from retainer.model.builtin import builtin_folder
-from retainer.model.heads import Head, Kind, Rows
+from retainer.model.heads import HEADS, CosineHead, Head, HeadKind, LinearHead, Rows
 from retainer.model.quirks import NONE, Quirks
 from retainer.model.tagger_output import TaggerOutput
-from retainer.model.tokenization import Batch, Tokenization
+from retainer.model.tokenization import Tokenization
 
 HEAD_NAMES = ("classifier", "score")
 """What transformers' token classifiers call their linear layer."""
@@ -51,7 +52,7 @@ class Tagger(nn.Module):
     @property
     def device(self) -> torch.device:
         """Where the parameters live."""
-        return self.head.sigma.device
+        return self.head.device
 
     @property
     def width(self) -> int:
@@ -100,7 +101,7 @@ class Tagger(nn.Module):
 
     def paired(self) -> Tagger:
         """Return the same tagger with a linear head whose labels are B- and I- alone, whatever scheme it has."""
-        return self.like(self.network, Head("linear", Rows(*self.head.folded())).to(self.device), self.labels.paired())
+        return self.like(self.network, LinearHead(Rows(*self.head.folded())).to(self.device), self.labels.paired())
 
     def save(self, folder: Path) -> None:
         """Write a plain Hugging Face folder; a cosine head is folded, and kept unfolded beside."""
@@ -116,12 +117,12 @@ class Tagger(nn.Module):
             network.save_pretrained(folder)
             self.tokenize.tokenizer.save_pretrained(folder)
         setattr(network, self.head_name, nn.Identity())
-        if self.head.kind == "cosine":
+        if isinstance(self.head, CosineHead):
             state = {"weight": self.head.weight(), "sigma": self.head.sigma.detach(), "norm": self.head.norm}
             save_file({name: tensor.cpu() for name, tensor in state.items()}, folder / UNFOLDED)
 
 
-def load_tagger(spec: str, *, head: Kind = "linear", need_head: bool = False) -> Tagger:
+def load_tagger(spec: str, *, head: HeadKind = "linear", need_head: bool = False) -> Tagger:
     """Load ``builtin``, a folder or a hub name; a bare encoder gets an empty head of the asked kind.
 
     With ``need_head`` a bare encoder is refused: it cannot predict anything yet.
@@ -143,7 +144,7 @@ def load_tagger(spec: str, *, head: Kind = "linear", need_head: bool = False) ->
         network = _network(source, bare, spec)
         tokenize = Tokenization(tokenizer, _limit(config, tokenizer))
         if bare:
-            return Tagger(network, Head.empty(head, _layer(network).in_features), Labels(), tokenize)
+            return Tagger(network, HEADS[head].empty(_layer(network).in_features), Labels(), tokenize)
         _require_plain_head(network, tokenizer, spec)
         labels = _labels(config, spec)
         return Tagger(network, _stored_head(network, place, labels), labels, tokenize)
@@ -166,12 +167,12 @@ def _stored_head(network: Any, place: Path, labels: Labels) -> Head:
     """Return the head of a checkpoint: the unfolded cosine head where we left one, else its linear layer."""
     layer = _layer(network)
     if not (place / UNFOLDED).is_file():
-        return Head("linear", Rows(layer.weight, layer.bias))
+        return LinearHead(Rows(layer.weight, layer.bias))
     state = load_file(place / UNFOLDED)
     if len(state["weight"]) != len(labels.names):
         raise InputError(f"{place / UNFOLDED} does not fit the labels of {place}; the folder was mixed from two models")
     rows = Rows(state["weight"], torch.zeros(len(labels.names)))
-    return Head("cosine", rows, sigma=float(state["sigma"]), norm=float(state["norm"]))
+    return CosineHead(rows, sigma=float(state["sigma"]), norm=float(state["norm"]))
 
 
 def _labels(config: Any, spec: str) -> Labels:
@@ -259,12 +260,12 @@ def _explained(spec: str, place: Path) -> Iterator[None]:
 def _why_not(spec: str, place: Path, error: Exception) -> str:
     if place.is_dir():
         if not (place / "config.json").is_file():
-            return f"{spec} is a folder without config.json, so it is no Hugging Face model"
+            return f"{spec} is a folder without config.json, so it is not a Hugging Face model"
         if not list(place.glob("*.safetensors")):
             return f"{spec} has no safetensors weights; retainer never reads pickled ones (convert them first)"
         return f"{spec} cannot be loaded as a token classifier: {str(error).splitlines()[0]}"
     why = str(error).splitlines()[0]
-    return f"{spec} is no model: there is no folder of that name{_near(place)}, and the hub gave us none: {why}"
+    return f"model {spec} not found: there is no such folder{_near(place)}, and the hub has none: {why}"
 
 
 @contextlib.contextmanager

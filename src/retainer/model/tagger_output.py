@@ -26,9 +26,9 @@ class TaggerOutput:
     """The attention of every layer: batch x heads x positions x positions, before dropout."""
     mask: Tensor | None = None
     """Which positions of the batch are no padding, where there are maps."""
-    again: TaggerOutput | None = None
-    """Somebody else's word on the same positions: the student's own on the batch without ``Method.leave_out``; beside
-    the teacher's, where there is a review, that of the student who learned without one."""
+    second_view: TaggerOutput | None = None
+    """A second output for the same positions: the student's own for the batch without ``Method.leave_out``; beside the
+    teacher's, in a rehearsal, that of the student of the first stage."""
     matched: Tensor | None = None
     """Scores of the words of ``Method.matches``, as the encoder of the epoch's beginning and today's head see them."""
 

@@ -1,7 +1,7 @@
 """The application: routes, and the layers around them.
 
-A request passes ``response_headers`` (headers, counting), CORS where it is enabled, ``guard`` (who may ask, how much,
-how long) and ``routes``, which hand its texts to the ``batches`` of a version in the ``registry``.
+A request passes ``response_headers`` (headers, counts), CORS if it is enabled, ``guard`` (token, limits, time) and
+``routes``, which submit its texts to the ``batches`` of a version in the ``registry``.
 """
 
 from __future__ import annotations
@@ -14,29 +14,30 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from retainer.about import __version__
-from retainer.serve.api_docs import reference
-from retainer.serve.assets import addresses, assets
-from retainer.serve.guard import PUBLIC, Guard
+from retainer.serve.api_docs import docs_routes
+from retainer.serve.assets import asset_paths, asset_routes
+from retainer.serve.guard import PUBLIC_PATHS, Guard
 from retainer.serve.metrics import Gauge
-from retainer.serve.probes import probes
+from retainer.serve.probes import probe_routes
 from retainer.serve.registry import Registry
 from retainer.serve.response_headers import ResponseHeaders
-from retainer.serve.responses import RETRY, Refusal, speak_one_way
-from retainer.serve.routes import api
+from retainer.serve.responses import RETRY_HEADERS, ApiError, add_error_handlers
+from retainer.serve.routes import api_routes
+from retainer.serve.schemas import CompareRequest, PredictRequest
 from retainer.serve.settings import Limits, Settings
 
-ABOUT = (
-    "Entities of texts, found by one version or compared between two. Places are characters (Unicode code points), "
-    'scores are shares of one. Whatever is no result is `{"error": {"code", "message"}}`.'
+API_DESCRIPTION = (
+    "Entities of texts, found by one version or compared between two. Offsets count characters (Unicode code points), "
+    'scores lie between 0 and 1. Every response that is not a result is `{"error": {"code", "message"}}`.'
 )
 
 
-def application(roster: Registry, settings: Settings, tell: Callable[[str], None]) -> ASGIApp:
+def application(registry: Registry, settings: Settings, log: Callable[[str], None]) -> ASGIApp:
     """Put a server together, from the inside out."""
-    inner = described(roster, settings)
-    guard = Guard(inner, settings, roster, tell)
-    roster.counters.more.append(
-        Gauge("retainer_requests_in_flight", "Requests read or worked on.", lambda: [((), guard.inside)])
+    api = api_app(registry, settings)
+    guard = Guard(api, settings, log)
+    registry.metrics.gauges.append(
+        Gauge("retainer_requests_in_flight", "Requests being read or computed.", lambda: [((), guard.in_flight)])
     )
     app: ASGIApp = guard
     if settings.origins:
@@ -47,47 +48,48 @@ def application(roster: Registry, settings: Settings, tell: Callable[[str], None
             allow_headers=("Authorization", "Content-Type"),
             expose_headers=("Retry-After",),
         )
-    counted = {*inner.openapi()["paths"], *PUBLIC} - {*addresses()} | {"/"}
-    return ResponseHeaders(app, roster.counters, counted, lambda: roster.draining)
+    counted = {*api.openapi()["paths"], *PUBLIC_PATHS} - {*asset_paths()} | {"/"}
+    return ResponseHeaders(app, registry.metrics, counted, lambda: registry.draining)
 
 
-def crowded(roster: Registry) -> ASGIApp:
-    """Return what answers where there are more connections than there may be."""
+def busy_app(registry: Registry) -> ASGIApp:
+    """Return the application that answers the connections above the limit."""
 
     async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = Refusal(503, "busy", "too many connections; come again in a moment", {**RETRY, "Connection": "close"})
-        await refusal.response()(scope, receive, send)
+        headers = {**RETRY_HEADERS, "Connection": "close"}
+        error = ApiError(503, "busy", "too many connections; try again in a moment", headers)
+        await error.response()(scope, receive, send)
 
-    return ResponseHeaders(refuse, roster.counters, (), lambda: False)
+    return ResponseHeaders(refuse, registry.metrics, (), lambda: False)
 
 
-def described(roster: Registry, settings: Settings) -> FastAPI:
+def api_app(registry: Registry, settings: Settings) -> FastAPI:
     """Return the routes alone, with their OpenAPI document; the framework's pages need a network, so they are off."""
     app = FastAPI(
         title="retainer",
         version=__version__,
-        description=ABOUT,
+        description=API_DESCRIPTION,
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    speak_one_way(app)
-    app.include_router(api(roster, settings))
-    app.include_router(probes(roster))
-    app.include_router(reference(app))
-    app.include_router(assets(settings))
-    _tell_limits(app.openapi(), settings)
+    add_error_handlers(app)
+    app.include_router(api_routes(registry, settings))
+    app.include_router(probe_routes(registry))
+    app.include_router(docs_routes(app))
+    app.include_router(asset_routes(settings))
+    _document_limits(app.openapi(), settings)
     return app
 
 
-def _tell_limits(document: dict[str, Any], settings: Settings) -> None:
-    """Write the limits and the token into the document, which is made once and kept."""
+def _document_limits(document: dict[str, Any], settings: Settings) -> None:
+    """Write the limits and the token into the document, which the framework makes once and keeps."""
     limits: Limits = settings.limits
     schemas = document["components"]["schemas"]
-    for name in ("Predict", "Compare"):
-        one, many = schemas[name]["properties"]["texts"]["anyOf"]
+    for model in (PredictRequest, CompareRequest):
+        one, many = schemas[model.__name__]["properties"]["texts"]["anyOf"]
         one["maxLength"] = many["items"]["maxLength"] = limits.characters
         many["maxItems"] = limits.texts
     if settings.token:

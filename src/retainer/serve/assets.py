@@ -1,6 +1,6 @@
-"""The page at /: plain files of this package, each under an address of its own, and nothing else.
+"""The page at /: files of this package, each at an address of its own.
 
-A request never becomes a path. What can be had is listed once, at the start; every other address is a stranger's.
+A request never becomes a path: all addresses are listed once, when the server starts, and any other one is not found.
 """
 
 from __future__ import annotations
@@ -17,81 +17,84 @@ from fastapi import APIRouter, Request, Response
 from retainer.report.draw import theme
 from retainer.serve.settings import Settings
 
-KINDS = {
+MEDIA_TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".json": "application/json",
     ".svg": "image/svg+xml",
 }
-FRONT = "index.html"
-LOOKS = 42
-"""Types that look different from each other; then colours, dashes and markers begin again."""
+INDEX_FILE = "index.html"
+TYPE_STYLES = 42
+"""Types that look different from each other; after these, colours, dashes and markers repeat."""
 
 
 @dataclass(frozen=True)
 class Asset:
-    """A file as it goes out."""
+    """A file as it is sent."""
 
     body: bytes
-    kind: str
-    tag: str
-    """Its ETag: a browser that has it already gets no body."""
+    media_type: str
+    etag: str
+    """Lets a browser that already has the file skip its body."""
 
 
-def addresses() -> tuple[str, ...]:
-    """Return all addresses of the page. Nothing there is secret, so none needs a token."""
-    return tuple(_address(name) for name in (*_stored(), *_made(Settings())))
+def asset_paths() -> tuple[str, ...]:
+    """Return all addresses of the page. Nothing there is secret, so they need no token."""
+    return tuple(_path(name) for name in (*_stored_files(), *_generated_files(Settings())))
 
 
-def assets(settings: Settings) -> APIRouter:
+def asset_routes(settings: Settings) -> APIRouter:
     """Return the routes of the page."""
     router = APIRouter(include_in_schema=False)
-    for name, body in {**_stored(), **_made(settings)}.items():
-        _add(router, name, body)
+    for name, body in {**_stored_files(), **_generated_files(settings)}.items():
+        _add_route(router, name, body)
     return router
 
 
-def _add(router: APIRouter, name: str, body: bytes) -> None:
-    asset = Asset(body, KINDS["." + name.rpartition(".")[2]], f'"{hashlib.sha256(body).hexdigest()[:32]}"')
+def _add_route(router: APIRouter, name: str, body: bytes) -> None:
+    media_type = MEDIA_TYPES["." + name.rpartition(".")[2]]
+    asset = Asset(body, media_type, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
 
-    async def answer(request: Request) -> Response:
-        headers = {"ETag": asset.tag, "Cache-Control": "no-cache"}
-        if _has(request.headers.get("if-none-match", ""), asset.tag):
+    async def send(request: Request) -> Response:
+        headers = {"ETag": asset.etag, "Cache-Control": "no-cache"}
+        if _matches(request.headers.get("if-none-match", ""), asset.etag):
             return Response(status_code=304, headers=headers)
-        return Response(asset.body, headers=headers, media_type=asset.kind)
+        return Response(asset.body, headers=headers, media_type=asset.media_type)
 
-    router.add_api_route(_address(name), answer, methods=["GET", "HEAD"])
-
-
-def _has(shown: str, tag: str) -> bool:
-    """Tell whether a browser shows the tag of what we would send."""
-    return any(one.strip().removeprefix("W/") in (tag, "*") for one in shown.split(","))
+    router.add_api_route(_path(name), send, methods=["GET", "HEAD"])
 
 
-def _address(name: str) -> str:
-    return "/" if name == FRONT else f"/page/{name}"
+def _matches(if_none_match: str, etag: str) -> bool:
+    """Return whether a browser already has the file with this tag."""
+    return any(one.strip().removeprefix("W/") in (etag, "*") for one in if_none_match.split(","))
+
+
+def _path(name: str) -> str:
+    return "/" if name == INDEX_FILE else f"/page/{name}"
 
 
 @cache
-def _stored() -> Mapping[str, bytes]:
+def _stored_files() -> Mapping[str, bytes]:
     """Read the files of the page: a few dozen kilobytes."""
     folder = files("retainer.serve").joinpath("page")
-    return {one.name: one.read_bytes() for one in sorted(folder.iterdir(), key=lambda one: one.name) if one.is_file()}
+    return {
+        file.name: file.read_bytes() for file in sorted(folder.iterdir(), key=lambda file: file.name) if file.is_file()
+    }
 
 
-def _made(settings: Settings) -> dict[str, bytes]:
-    """Return what is not written down twice: the colours of the reports, and the limits of this server."""
+def _generated_files(settings: Settings) -> dict[str, bytes]:
+    """Return the files that repeat what the code knows: the colours of the reports, the limits of this server."""
     style = (
         f":root {{ {theme.variables(theme.LIGHT)} }}\n"
         f"@media (prefers-color-scheme: dark) {{ :root {{ {theme.variables(theme.DARK)} }} }}\n"
         f"@media print {{ :root {{ {theme.variables(theme.LIGHT)} }} }}\n"
         f"{theme.classes()}\n{theme.hue_strokes()}\n"
     )
-    looks = [{"hue": theme.hue(at), "dash": theme.dash(at), "marker": theme.marker(at)} for at in range(LOOKS)]
+    styles = [{"hue": theme.hue(at), "dash": theme.dash(at), "marker": theme.marker(at)} for at in range(TYPE_STYLES)]
     limits = {**asdict(settings.limits), "token": bool(settings.token)}
     return {
         "theme.css": style.encode(),
-        "looks.json": json.dumps(looks).encode(),
+        "type_styles.json": json.dumps(styles).encode(),
         "limits.json": json.dumps(limits).encode(),
     }

@@ -1,4 +1,4 @@
-"""One connection: what is not HTTP is told so like everything else, and a head that does not come is not awaited."""
+"""One connection: an error response for bytes that are not HTTP, and a time limit for the head of a request."""
 
 from __future__ import annotations
 
@@ -9,58 +9,56 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from retainer.serve.response_headers import HEADERS
-from retainer.serve.responses import Refusal
+from retainer.serve.response_headers import SECURITY_HEADERS
+from retainer.serve.responses import ApiError
 
-LINGER = 0.5
-"""Seconds a client is heard that was already told no."""
-HEAD_SECONDS = 10.0
-"""How long a client may take to send the head of a request."""
+CLOSE_DELAY = 0.5
+"""Seconds before a refused connection is closed: cut off while it sends, a client would never read the response."""
 
 
 class Connection(H11Protocol):
-    """uvicorn's connection, with an end to waiting: by itself it would hold a silent one open for ever."""
+    """uvicorn's connection with a time limit; without it a silent client could hold a connection open for ever."""
 
-    seconds = HEAD_SECONDS
-    most = 1024
-    """Connections at once."""
-    crowd: Any
-    """What answers where there are more."""
+    head_seconds = 10.0
+    """How long a client may take to send the head of a request."""
+    max_connections = 1024
+    busy_app: Any
+    """Answers the connections above the limit."""
     _timer: asyncio.TimerHandle | None = None
     _refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait."""
+        """Start the timer for the first head."""
         super().connection_made(transport)
-        if len(self.connections) > self.most:
-            self.app = self.crowd
-        self._wait()
+        if len(self.connections) > self.max_connections:
+            self.app = self.busy_app
+        self._start_timer()
 
     def data_received(self, data: bytes) -> None:
-        """Wait while a head is incomplete, and no longer."""
+        """Keep the timer running while a head is incomplete, and no longer."""
         if self._refused:
             return
         if self._timer is None and self._idle:
-            self._wait()
+            self._start_timer()
         super().data_received(data)
         if not self._idle:
-            self._stop()
+            self._stop_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the timer."""
-        self._stop()
+        """Stop the timer."""
+        self._stop_timer()
         super().connection_lost(exc)
 
     def on_response_complete(self) -> None:
-        """Leave what follows to the keep-alive timer until the next byte."""
-        self._stop()
+        """Leave the connection to the keep-alive timer until the next byte."""
+        self._stop_timer()
         super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP; where an answer is under way, there is none to give."""
-        self._stop()
-        response = Refusal(400, "invalid_http", "this is no valid HTTP request").response()
-        headers = [*response.raw_headers, *((n.encode(), v.encode()) for n, v in HEADERS.items())]
+        """Answer bytes that are not HTTP, unless a response is already under way."""
+        self._stop_timer()
+        response = ApiError(400, "invalid_http", "this is not a valid HTTP request").response()
+        headers = [*response.raw_headers, *((n.encode(), v.encode()) for n, v in SECURITY_HEADERS.items())]
         with contextlib.suppress(h11.LocalProtocolError):
             for event in (
                 h11.Response(status_code=400, headers=[*headers, (b"connection", b"close")], reason=b"Bad Request"),
@@ -71,22 +69,22 @@ class Connection(H11Protocol):
         self._refused = True
         with contextlib.suppress(OSError, RuntimeError):
             self.transport.write_eof()
-        self.loop.call_later(LINGER, self.transport.close)  # cut off while it sends, a client would never read this
+        self.loop.call_later(CLOSE_DELAY, self.transport.close)
 
     @property
     def _idle(self) -> bool:
         """Whether no request is being answered."""
         return self.cycle is None or self.cycle.response_complete
 
-    def _wait(self) -> None:
-        self._timer = self.loop.call_later(self.seconds, self._give_up)
+    def _start_timer(self) -> None:
+        self._timer = self.loop.call_later(self.head_seconds, self._time_out)
 
-    def _stop(self) -> None:
+    def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _give_up(self) -> None:
+    def _time_out(self) -> None:
         self._timer = None
         if self._idle and not self.transport.is_closing():
             self.transport.close()

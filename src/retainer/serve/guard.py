@@ -1,4 +1,4 @@
-"""Who may ask, how much, and how long it may take: all that is decided before anybody works."""
+"""Token, host name, limits and time: all that is checked before a route runs."""
 
 from __future__ import annotations
 
@@ -13,130 +13,134 @@ from typing import Any
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from retainer.serve.assets import addresses
-from retainer.serve.registry import Registry
-from retainer.serve.responses import RETRY, Refusal, our_fault
+from retainer.serve.assets import asset_paths
+from retainer.serve.responses import RETRY_HEADERS, ApiError, internal_error
 from retainer.serve.settings import Settings
 
-PUBLIC = frozenset({"/healthz", "/readyz", "/docs", "/docs.css", "/openapi.json", *addresses()})
-"""What needs no token: nothing of it is secret. Everything else does, a route somebody forgot to name here included."""
-BODILESS = frozenset({"GET", "HEAD", "OPTIONS"})
-LINGER, LINGER_BYTES = 2.0, 2**26
-"""How long, and how much, a client is heard that was already told no."""
+PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/docs", "/docs.css", "/openapi.json", *asset_paths()})
+"""Paths without secrets, which need no token. All others need it, so a new route is protected by default."""
+BODILESS_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+LINGER_SECONDS, LINGER_BYTES = 2.0, 2**26
+"""How long, and how much, the rest of a refused request is still read."""
 
 
-class _Gone(Exception):
-    """The client left before its body was here."""
+class _ClientLeft(Exception):
+    """The client left before its body had arrived."""
 
 
 class Guard:
-    """Stands before the routes."""
+    """Admits requests to the routes, or refuses them."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, roster: Registry, tell: Callable[[str], None]) -> None:
-        """Begin with nobody inside."""
-        self.app, self.settings, self.limits, self.roster, self.tell = app, settings, settings.limits, roster, tell
-        self.inside = 0
-        """Requests that are read or worked on."""
+    def __init__(self, app: ASGIApp, settings: Settings, log: Callable[[str], None]) -> None:
+        """Guard an application."""
+        self.app, self.settings, self.limits, self.log = app, settings, settings.limits, log
+        self.in_flight = 0
+        """Requests being read or computed."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request in, or say why not."""
+        """Admit a request, or answer why not."""
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
         incoming, outgoing = _Incoming(receive), _Outgoing(send)
         try:
             await self._admit(scope, incoming, outgoing)
-        except Refusal as refusal:
-            await _refuse(refusal, incoming, outgoing)
-        except _Gone:
+        except ApiError as error:
+            await _refuse(error, incoming, outgoing)
+        except _ClientLeft:
             pass
         except Exception as error:
-            self._log(error, scope)
-            await _refuse(our_fault(), incoming, outgoing)
+            self._log_failure(error, scope)
+            await _refuse(internal_error(), incoming, outgoing)
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
         self._require_host(headers)
-        if scope["path"] not in PUBLIC:
+        if scope["path"] not in PUBLIC_PATHS:
             self._require_token(headers)
-        if scope["method"] in BODILESS:
+        if scope["method"] in BODILESS_METHODS:
             return await self.app(scope, receive, send)
-        if self.inside >= self.limits.requests:
-            raise Refusal(503, "busy", "too many requests at once; come again in a moment", RETRY)
-        self.inside += 1
+        if self.in_flight >= self.limits.requests:
+            raise ApiError(503, "busy", "too many requests at once; try again in a moment", RETRY_HEADERS)
+        self.in_flight += 1
         try:
-            body = await self._body(headers, receive)
-            await self._work(scope, body, receive, send)
+            body = await self._read_body(headers, receive)
+            await self._answer(scope, body, receive, send)
         finally:
-            self.inside -= 1
+            self.in_flight -= 1
 
     def _require_host(self, headers: Headers) -> None:
-        """Refuse a request that means another host: a page elsewhere may have made its own name point to us."""
+        """Refuse a request for another host: a page elsewhere may let its own name point to this machine."""
         host = headers.get("host")
-        if host is None or not self.settings.hosts:  # no browser leaves it out
+        if host is None or not self.settings.hosts:  # every browser sends it
             return
         bare = host if host.endswith("]") else host.rpartition(":")[0] or host
         if bare.lower() not in self.settings.hosts:
-            raise Refusal(421, "unknown_host", "this server does not answer to that host name; --allow-host adds names")
-
-    def _require_token(self, headers: Headers) -> None:
-        """Compare in constant time, so that nobody learns the token character by character."""
-        if not self.settings.token:
-            return
-        scheme, _, shown = headers.get("authorization", "").partition(" ")
-        right = hmac.compare_digest(shown.strip().encode(), self.settings.token.encode())
-        if scheme.lower() != "bearer" or not right:
-            raise Refusal(
-                401, "unauthorised", "show the token: Authorization: Bearer TOKEN", {"WWW-Authenticate": "Bearer"}
+            raise ApiError(
+                421, "unknown_host", "this server does not answer to that host name; --allow-host adds names"
             )
 
-    async def _body(self, headers: Headers, receive: Receive) -> bytes:
-        """Read a body, and stop where it is too large or too slow."""
-        too_large = Refusal(413, "body_too_large", f"a request may have {self.limits.body} bytes")
-        said = headers.get("content-length", "")
-        if said.isascii() and said.isdigit() and int(said[:20]) > self.limits.body:
+    def _require_token(self, headers: Headers) -> None:
+        """Compare in constant time, so that response times do not reveal the token character by character."""
+        if not self.settings.token:
+            return
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        right = hmac.compare_digest(token.strip().encode(), self.settings.token.encode())
+        if scheme.lower() != "bearer" or not right:
+            raise ApiError(
+                401, "unauthorised", "send the token: Authorization: Bearer TOKEN", {"WWW-Authenticate": "Bearer"}
+            )
+
+    async def _read_body(self, headers: Headers, receive: Receive) -> bytes:
+        """Read a body, and stop when it is too large or too slow."""
+        too_large = ApiError(413, "body_too_large", f"a request may have {self.limits.body} bytes")
+        declared = headers.get("content-length", "")
+        if declared.isascii() and declared.isdigit() and int(declared[:20]) > self.limits.body:
             raise too_large
         body = bytearray()
         try:
-            async with asyncio.timeout(self.limits.slow):
+            async with asyncio.timeout(self.limits.receive_seconds):
                 more = True
                 while more:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        raise _Gone
+                        raise _ClientLeft
                     body += message.get("body", b"")
                     more = message.get("more_body", False)
                     if len(body) > self.limits.body:
                         raise too_large
         except TimeoutError:
-            raise Refusal(408, "slow_body", f"the body took longer than {self.limits.slow:g} seconds") from None
+            seconds = self.limits.receive_seconds
+            raise ApiError(408, "slow_body", f"the body took longer than {seconds:g} seconds") from None
         if body and not _is_json(headers):
-            raise Refusal(415, "not_json", "the body must be declared as Content-Type: application/json")
+            raise ApiError(415, "not_json", "the body must be declared as Content-Type: application/json")
         return bytes(body)
 
-    async def _work(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
-        """Have a request answered, unless it takes too long or its client leaves."""
-        work = asyncio.ensure_future(self.app(scope, _replayed(body), send))
-        gone = asyncio.ensure_future(_left(receive))
+    async def _answer(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+        """Run the routes, unless they take too long or the client leaves."""
+        seconds = self.limits.answer_seconds
+        answered = asyncio.ensure_future(self.app(scope, _receive_from(body), send))
+        left = asyncio.ensure_future(_client_left(receive))
         try:
-            await asyncio.wait({work, gone}, timeout=self.limits.seconds, return_when=asyncio.FIRST_COMPLETED)
-            if work.done():
-                return await work
-            if not gone.done():
-                raise Refusal(504, "timeout", f"it took longer than {self.limits.seconds:g} seconds", RETRY)
+            await asyncio.wait({answered, left}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if answered.done():
+                return await answered
+            if not left.done():
+                raise ApiError(504, "timeout", f"the answer took longer than {seconds:g} seconds", RETRY_HEADERS)
         finally:
-            await _end(work, gone)
+            await _cancel(answered, left)
 
-    def _log(self, error: Exception, scope: Scope) -> None:
-        """Write down what failed and where, but no text: messages of errors may hold some."""
+    def _log_failure(self, error: Exception, scope: Scope) -> None:
+        """Log what failed and where, but not the message of the error, which may hold a text."""
         if os.environ.get("RETAINER_DEBUG"):
-            return self.tell("".join(traceback.format_exception(error)))
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{os.path.basename(place.filename)}:{place.lineno}"
-        self.tell(f"our fault: {type(error).__name__} at {where} in a {scope['method']}; RETAINER_DEBUG=1 says more")
+            return self.log("".join(traceback.format_exception(error)))
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{os.path.basename(frame.filename)}:{frame.lineno}"
+        method = scope["method"]
+        self.log(f"internal error: {type(error).__name__} at {where} in a {method}; RETAINER_DEBUG=1 logs more")
 
 
 class _Incoming:
-    """Passes a request on and remembers whether all of it is here."""
+    """Passes a request on and remembers whether all of it has arrived."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive, self.complete = receive, False
@@ -148,7 +152,7 @@ class _Incoming:
 
 
 class _Outgoing:
-    """Passes an answer on and remembers whether it has begun: after that no other can be given."""
+    """Passes a response on and remembers whether it has begun: after that no other one can be sent."""
 
     def __init__(self, send: Send) -> None:
         self._send, self.begun = send, False
@@ -158,17 +162,17 @@ class _Outgoing:
         await self._send(message)
 
 
-async def _refuse(refusal: Refusal, incoming: _Incoming, outgoing: _Outgoing) -> None:
-    """Say no. A client that is still sending is heard a while longer: cut off, it would never read the answer."""
+async def _refuse(error: ApiError, incoming: _Incoming, outgoing: _Outgoing) -> None:
+    """Send an error. If the client is still sending, read on for a while: cut off, it would never see the response."""
     if outgoing.begun:
         return
-    response = refusal.response()
+    response = error.response()
     if not incoming.complete:
         response.headers["connection"] = "close"
     await outgoing({"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers})
     await outgoing({"type": "http.response.body", "body": response.body, "more_body": True})
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(LINGER):
+        async with asyncio.timeout(LINGER_SECONDS):
             room = LINGER_BYTES
             while not incoming.complete and room > 0:
                 room -= len((await incoming()).get("body", b""))
@@ -176,27 +180,27 @@ async def _refuse(refusal: Refusal, incoming: _Incoming, outgoing: _Outgoing) ->
 
 
 def _is_json(headers: Headers) -> bool:
-    """Tell whether a body says it is JSON; a page elsewhere cannot say so without asking first."""
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    return kind == "application/json"
+    """Return whether a body is declared as JSON, which a page elsewhere cannot do without a CORS preflight."""
+    media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    return media_type == "application/json"
 
 
-def _replayed(body: bytes) -> Receive:
-    """Give a body that was read already."""
+def _receive_from(body: bytes) -> Receive:
+    """Return the channel of a request whose body was read already."""
 
-    async def again() -> Message:
+    async def receive() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
 
-    return again
+    return receive
 
 
-async def _left(receive: Receive) -> None:
-    """Wait until the client leaves, or has its answer."""
+async def _client_left(receive: Receive) -> None:
+    """Wait until the client leaves, or has its response."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-async def _end(*tasks: asyncio.Future[Any]) -> None:
+async def _cancel(*tasks: asyncio.Future[Any]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

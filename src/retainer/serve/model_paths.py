@@ -1,4 +1,4 @@
-"""Where versions are loaded from, what they are called, and whether anything changed there."""
+"""Where versions are loaded from, what they are called, and whether their files have changed."""
 
 from __future__ import annotations
 
@@ -7,32 +7,33 @@ from pathlib import Path
 
 from retainer.errors import InputError
 
-Stamp = tuple[object, ...]
+FolderState = tuple[object, ...]
+"""Compares unequal once a file of a folder is replaced or rewritten."""
 
 
-def named(specs: Sequence[str]) -> dict[str, str]:
-    """Return where each version is loaded from, by name: NAME=PLACE, or the last part of the place."""
-    places: dict[str, str] = {}
+def paths_by_name(specs: Sequence[str]) -> dict[str, str]:
+    """Return the path of each version by its name: NAME=PATH, or the last part of the path."""
+    paths: dict[str, str] = {}
     for spec in specs:
-        name, equals, place = spec.partition("=")
+        name, equals, path = spec.partition("=")
         if not equals or Path(spec).exists():
-            name, place = Path(spec).name or Path(spec).resolve().name, spec
-        if not name.strip() or not place:
+            name, path = Path(spec).name or Path(spec).resolve().name, spec
+        if not name.strip() or not path:
             raise InputError(f"{spec!r}: expected a version, or NAME=VERSION")
-        if name in places:
+        if name in paths:
             raise InputError(
-                f"two versions would be called {name!r}; name them yourself: old={places[name]} new={place}"
+                f"two versions would be called {name!r}; give them names of your own: old={paths[name]} new={path}"
             )
-        places[name] = place
-    return places
+        paths[name] = path
+    return paths
 
 
-def stamp(place: str) -> Stamp:
-    """Return what changes when the files of a version do: cheap to look at, no file is opened."""
-    folder = Path(place)
+def folder_state(path: str) -> FolderState:
+    """Return the names, sizes and times of a version's files; cheap to poll, because no file is opened."""
+    folder = Path(path)
     try:
-        files = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-        facts = [(path.name, path.stat().st_ino, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
-        return (str(folder.resolve()), *facts)
+        files = sorted(file for file in folder.iterdir() if not file.name.startswith("."))
+        stats = [(file.name, file.stat().st_ino, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+        return (str(folder.resolve()), *stats)
     except OSError:
         return ()

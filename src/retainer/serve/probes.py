@@ -1,37 +1,41 @@
-"""What a supervisor asks: is it alive, is it ready, how is it doing. No text and no path of this machine is told."""
+"""The routes for a supervisor: alive, ready, and metrics. They reveal no text and no path of the machine."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
 from retainer.serve.registry import Registry
-from retainer.serve.responses import told
-from retainer.serve.schemas import Health, Readiness
+from retainer.serve.responses import json_response
+from retainer.serve.schemas import HealthResponse, ReadinessResponse
 
-PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
-def probes(roster: Registry) -> APIRouter:
+def probe_routes(registry: Registry) -> APIRouter:
     """Return the routes."""
     router = APIRouter()
 
-    @router.get("/healthz", responses={200: {"model": Health}})
+    @router.get("/healthz", responses={200: {"model": HealthResponse}})
     async def healthz() -> Response:
         """Say that the process runs."""
-        return told({"alive": True})
+        return json_response({"alive": True})
 
-    @router.get("/readyz", responses={200: {"model": Readiness}, 503: {"model": Readiness}})
+    @router.get("/readyz", responses={200: {"model": ReadinessResponse}, 503: {"model": ReadinessResponse}})
     async def readyz() -> Response:
         """Say whether requests are answered, and which version is stale: its folder holds one that fails to load."""
         states = [
-            {"name": one.name, "hash": one.hash, "state": "stale" if one.name in roster.failed else "ready"}
-            for one in roster
+            {
+                "name": served.name,
+                "hash": served.hash,
+                "state": "stale" if served.name in registry.failed else "ready",
+            }
+            for served in registry
         ]
-        return told({"ready": not roster.draining, "versions": states}, 503 if roster.draining else 200)
+        return json_response({"ready": not registry.draining, "versions": states}, 503 if registry.draining else 200)
 
     @router.get("/metrics", responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}})
     async def metrics() -> Response:
-        """Tell what was counted, for Prometheus."""
-        return Response(roster.counters.text(), media_type=PROMETHEUS)
+        """Return all metrics in the text format of Prometheus."""
+        return Response(registry.metrics.exposition(), media_type=PROMETHEUS_TEXT)
 
     return router

@@ -1,4 +1,4 @@
-"""The versions on duty. A new one is loaded beside the old one and takes over between two requests."""
+"""The served versions. A new one is loaded beside the old one and takes over between two requests."""
 
 from __future__ import annotations
 
@@ -11,174 +11,171 @@ from pathlib import Path
 from typing import Literal
 
 from retainer.errors import InputError, nearest
-from retainer.serve.batches import CHARACTERS, Batches
-from retainer.serve.metrics import Gauge, Metrics, Reading
-from retainer.serve.model_paths import Stamp, stamp
-from retainer.serve.responses import Refusal
+from retainer.serve.batches import MAX_BATCH_CHARACTERS, Batches
+from retainer.serve.metrics import Gauge, Metrics, Samples
+from retainer.serve.model_paths import FolderState, folder_state
+from retainer.serve.responses import ApiError
 from retainer.versions.card import flat
 from retainer.versions.lineage import CARD
 from retainer.versions.version import Version, load
 
-WARM_UP = "A first text, so that nobody waits for what happens only once ."
-CARD_LENGTH = 2**18
+WARM_UP_TEXT = "A first text , so that no client waits for what happens only once ."
+MAX_CARD_LENGTH = 2**18
 
-Outcome = Literal["swapped", "unchanged", "failed"]
+ReloadOutcome = Literal["swapped", "unchanged", "failed"]
 
 
 @dataclass(frozen=True, eq=False)
 class ServedVersion:
-    """A version that answers: loaded, warm, with a queue of its own."""
+    """A version that answers requests: loaded, warm, with a queue of its own."""
 
     name: str
     version: Version
     hash: str
-    """The name that no folder can change: of its record, or of its weights where it has none."""
+    """Identifies it whatever its folder is called: the hash of its record, or of its weights if it has none."""
     batches: Batches
     card: str
-    since: datetime
+    loaded_at: datetime
 
 
 class Registry:
-    """Who is on duty, by name; the first answers where nobody is named. To be used in one event loop's thread."""
+    """The served versions by name; the first is the default. To be used in the thread of one event loop."""
 
     def __init__(
-        self, places: Mapping[str, str], counters: Metrics, tell: Callable[[str], None], *, device: str = "auto"
+        self, paths: Mapping[str, str], metrics: Metrics, log: Callable[[str], None], *, device: str = "auto"
     ) -> None:
-        """Load all versions; one that cannot be loaded is refused, for nobody is on duty in its place yet."""
-        self.places, self.counters, self.device = dict(places), counters, device
-        self.tell: Callable[[str], None] = lambda line: tell(flat(line))  # names of types may hold any character
+        """Load all versions; one that cannot be loaded is an error, because there is no old one to serve instead."""
+        self.paths, self.metrics, self.device = dict(paths), metrics, device
+        self.log: Callable[[str], None] = lambda line: log(flat(line))  # names of types may hold any character
         self.failed: dict[str, datetime] = {}
-        """Versions whose folder changed to something that cannot be loaded, since when; the old one goes on."""
+        """Since when the folder of a version holds something that cannot be loaded; the old one is still served."""
         self.draining = False
-        self._stamps = {name: stamp(place) for name, place in places.items()}
-        self._duties = {name: self._load(name) for name in places}
+        self._states = {name: folder_state(path) for name, path in paths.items()}
+        self._served = {name: self._load(name) for name in paths}
         self._loader = ThreadPoolExecutor(1, thread_name_prefix="loader")
-        self._busy = asyncio.Lock()
-        counters.more += self._gauges()
+        self._reloading = asyncio.Lock()
+        metrics.gauges += self._gauges()
 
     def __iter__(self) -> Iterator[ServedVersion]:
-        """Walk through the versions on duty, in the order they were named."""
-        return iter(list(self._duties.values()))
+        """Iterate over the versions in the order of the command line."""
+        return iter(list(self._served.values()))
 
-    def pick(self, name: str | None = None) -> ServedVersion:
-        """Return a version by name, the first without."""
+    def get(self, name: str | None = None) -> ServedVersion:
+        """Return a version by name, or the default."""
         if name is None:
             return next(iter(self))
-        if name not in self._duties:
-            known = ", ".join(self._duties)
-            raise Refusal(
-                422,
-                "unknown_version",
-                f"there is no such version on duty{nearest(name, self._duties)}; there are {known}",
+        if name not in self._served:
+            known = ", ".join(self._served)
+            raise ApiError(
+                422, "unknown_version", f"no such version is served{nearest(name, self._served)}; there are {known}"
             )
-        return self._duties[name]
+        return self._served[name]
 
-    async def reload(self, names: Iterable[str] = ()) -> dict[str, Outcome]:
-        """Look at some folders, or all; load what changed, and swap. What cannot be loaded changes nothing."""
-        async with self._busy:
-            asked = tuple(names) or self.places
-            return {name: await self._renew(name, again=not names) for name in asked}
+    async def reload(self, names: Iterable[str] = ()) -> dict[str, ReloadOutcome]:
+        """Check some folders, or all; load what has changed, and swap. What cannot be loaded changes nothing."""
+        async with self._reloading:
+            chosen = tuple(names) or self.paths
+            return {name: await self._reload(name, retry=not names) for name in chosen}
 
     async def watch(self, seconds: float) -> None:
-        """Look at all folders every so often; what has changed must look the same twice, lest it is half written."""
-        seen: dict[str, Stamp] = {}
+        """Check all folders at intervals; a change must look the same twice, or it may be half written."""
+        previous: dict[str, FolderState] = {}
         while True:
             await asyncio.sleep(seconds)
-            now = {name: stamp(place) for name, place in self.places.items()}
-            if settled := [name for name in now if now[name] != self._stamps[name] and now[name] == seen.get(name)]:
+            now = {name: folder_state(path) for name, path in self.paths.items()}
+            changed = [name for name in now if now[name] != self._states[name]]
+            if settled := [name for name in changed if now[name] == previous.get(name)]:
                 await self.reload(settled)
-            seen = now
+            previous = now
 
     def close(self, seconds: float | None = None) -> None:
-        """End all work; what waits is still done."""
-        for duty in self:
-            duty.batches.close()
-        for duty in self:
-            duty.batches.join(seconds)
+        """Take no more texts; those in the queues are still computed."""
+        for served in self:
+            served.batches.close()
+        for served in self:
+            served.batches.join(seconds)
         self._loader.shutdown(wait=False, cancel_futures=True)
 
-    async def _renew(self, name: str, *, again: bool) -> Outcome:
+    async def _reload(self, name: str, *, retry: bool) -> ReloadOutcome:
         """Load one version in another thread and put it in the place of the old one.
 
-        What failed before is tried again where somebody asks: "unchanged" would sound as if all were well.
+        A reload on request retries what failed before: "unchanged" would suggest that the folder is fine.
         """
-        now = stamp(self.places[name])
-        if now == self._stamps[name] and not (again and name in self.failed):
+        now = folder_state(self.paths[name])
+        if now == self._states[name] and not (retry and name in self.failed):
             return "unchanged"
-        self._stamps[name] = now
+        self._states[name] = now
         try:
-            duty = await asyncio.get_running_loop().run_in_executor(self._loader, self._load, name)
+            new = await asyncio.get_running_loop().run_in_executor(self._loader, self._load, name)
         except Exception as error:
-            what = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+            reason = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
             self.failed[name] = datetime.now(UTC)
-            self.tell(f"{name}: the new version cannot be loaded, the old one stays on duty: {what}")
-            self.counters.reloads.add(name, "failed")
+            self.log(f"{name}: the new version cannot be loaded, so the old one is still served: {reason}")
+            self.metrics.reloads.add(name, "failed")
             return "failed"
-        old, self._duties[name] = self._duties[name], duty
-        old.batches.close()  # what it has begun it ends; who comes now gets the new one
+        old, self._served[name] = self._served[name], new
+        old.batches.close()  # it finishes the requests it has; later ones go to the new version
         self.failed.pop(name, None)
-        self.tell(
-            f"{name}: {old.hash[:12]} hands over to {duty.hash[:12]}, which knows {', '.join(duty.version.types)}"
-        )
-        self.counters.reloads.add(name, "swapped")
+        self.log(f"{name}: {new.hash[:12]} replaces {old.hash[:12]}; it knows {', '.join(new.version.types)}")
+        self.metrics.reloads.add(name, "swapped")
         return "swapped"
 
     def _load(self, name: str) -> ServedVersion:
-        """Load a version and try it, before anybody depends on it."""
-        place = self.places[name]
-        version = load(place, device=self.device, need_head=True)
+        """Load a version and run it once, so that a broken one is noticed before it is served."""
+        path = self.paths[name]
+        version = load(path, device=self.device, need_head=True)
         version.generators = ()  # only learning needs them
-        _let_go_of_files(version)
-        version.predict(WARM_UP)
-        characters = CHARACTERS.get(version.tagger.device.type, CHARACTERS["cpu"])
-        batches = Batches(name, version.predict, self.counters, characters=characters)
+        _copy_weights(version)
+        version.predict(WARM_UP_TEXT)
+        max_characters = MAX_BATCH_CHARACTERS.get(version.tagger.device.type, MAX_BATCH_CHARACTERS["cpu"])
+        batches = Batches(name, version.predict, self.metrics, max_characters=max_characters)
         hash_ = version.lineage.own_hash or version.fingerprint
-        return ServedVersion(name, version, hash_, batches, _card(place), datetime.now(UTC))
+        return ServedVersion(name, version, hash_, batches, _read_card(path), datetime.now(UTC))
 
     def _gauges(self) -> tuple[Gauge, ...]:
-        """Return what can be read off the roster at any moment."""
+        """Return the metrics that are read off the registry at each scrape."""
         return (
             Gauge(
                 "retainer_queue_texts",
-                "Texts that wait.",
-                lambda: self._read(lambda one: one.batches.waiting),
+                "Texts that wait in the queue.",
+                lambda: self._samples(lambda served: served.batches.waiting),
                 "version",
             ),
             Gauge(
                 "retainer_version_loaded_timestamp_seconds",
-                "When the version on duty was loaded.",
-                lambda: self._read(lambda one: one.since.timestamp()),
+                "When the served version was loaded.",
+                lambda: self._samples(lambda served: served.loaded_at.timestamp()),
                 "version",
             ),
             Gauge(
                 "retainer_version_stale",
-                "1 where what lies in the folder now could not be loaded.",
-                lambda: self._read(lambda one: one.name in self.failed),
+                "1 if the files in the folder could not be loaded, so that an older version is served.",
+                lambda: self._samples(lambda served: served.name in self.failed),
                 "version",
             ),
             Gauge(
                 "retainer_version_info",
-                "Which version is on duty.",
-                lambda: [((one.name, one.hash), 1) for one in self],
+                "Which version is served.",
+                lambda: [((served.name, served.hash), 1) for served in self],
                 "version",
                 "hash",
             ),
         )
 
-    def _read(self, fact: Callable[[ServedVersion], float]) -> Reading:
-        return [((one.name,), fact(one)) for one in self]
+    def _samples(self, read: Callable[[ServedVersion], float]) -> Samples:
+        return [((served.name,), read(served)) for served in self]
 
 
-def _let_go_of_files(version: Version) -> None:
-    """Copy weights that lie in a file's memory: whoever overwrites the file would otherwise change or break us."""
+def _copy_weights(version: Version) -> None:
+    """Copy weights that are mapped from a file: overwriting the file would otherwise change or crash the server."""
     for tensor in (*version.tagger.parameters(), *version.tagger.buffers()):
         tensor.data = tensor.data.clone()
 
 
-def _card(place: str) -> str:
-    """Return the model card, if there is one: people may have edited it."""
+def _read_card(path: str) -> str:
+    """Return the model card, if there is one; people may have edited it."""
     try:
-        with (Path(place) / CARD).open(encoding="utf-8", errors="replace") as file:
-            return file.read(CARD_LENGTH)
+        with (Path(path) / CARD).open(encoding="utf-8", errors="replace") as file:
+            return file.read(MAX_CARD_LENGTH)
     except OSError:
         return ""

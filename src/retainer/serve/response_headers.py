@@ -1,4 +1,4 @@
-"""What every answer comes in: headers that let a browser do nothing of its own accord, and a stroke in the books."""
+"""The outermost layer: security headers on every response, and counts of all requests."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from retainer.serve.metrics import Metrics
 
-POLICY = (
+CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-HEADERS = {
-    "content-security-policy": POLICY,
+SECURITY_HEADERS = {
+    "content-security-policy": CONTENT_SECURITY_POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
@@ -22,50 +22,50 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-_RAW = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-_CACHE = b"cache-control"
-_LAST = ((b"connection", b"close"),)
+_RAW_HEADERS = [(name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
+_CACHE_CONTROL = b"cache-control"
+_CLOSE_HEADERS = ((b"connection", b"close"),)
 
-GONE = "499"
-"""What is counted where the client left before the answer."""
-METHODS = ("GET", "POST", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE")
+CLIENT_LEFT = "499"
+"""The status that is counted if the client leaves before the response."""
+COUNTED_METHODS = ("GET", "POST", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE")
 
 
 class ResponseHeaders:
-    """The outermost layer."""
+    """Adds headers to the responses of an application, and counts its requests."""
 
-    def __init__(self, app: ASGIApp, counters: Metrics, routes: Collection[str], closing: Callable[[], bool]) -> None:
-        """Count by these routes; any other path is a stranger's invention, and all of them are one.
+    def __init__(self, app: ASGIApp, metrics: Metrics, routes: Collection[str], draining: Callable[[], bool]) -> None:
+        """Count by these routes; all other paths, which clients make up, count as one.
 
-        While the server is ``closing``, each answer is the last one of its connection.
+        While the server is ``draining``, each response is the last one of its connection.
         """
-        self.app, self.counters, self.routes, self.closing = app, counters, frozenset(routes), closing
+        self.app, self.metrics, self.routes, self.draining = app, metrics, frozenset(routes), draining
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
+        """Pass a request on, and its response back."""
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
-        began, status = time.perf_counter(), GONE
+        began, status = time.perf_counter(), CLIENT_LEFT
 
-        async def seal(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = str(message["status"])
-                last = _LAST if self.closing() else ()
-                message = {**message, "headers": [*_sealed(message.get("headers", ())), *last]}
+                close = _CLOSE_HEADERS if self.draining() else ()
+                message = {**message, "headers": [*_with_security(message.get("headers", ())), *close]}
             await send(message)
 
         route = scope["path"] if scope["path"] in self.routes else "other"
-        method = scope["method"] if scope["method"] in METHODS else "other"
+        method = scope["method"] if scope["method"] in COUNTED_METHODS else "other"
         try:
-            await self.app(scope, receive, seal)
+            await self.app(scope, receive, send_with_headers)
         finally:
-            self.counters.requests.add(route, method, status)
-            self.counters.seconds.run_tagger(time.perf_counter() - began, route)
+            self.metrics.requests.add(route, method, status)
+            self.metrics.request_seconds.observe(time.perf_counter() - began, route)
 
 
-def _sealed(own: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Add our headers; an answer that says itself how long it may be kept has the last word on that."""
-    headers = list(own)
-    says = any(name == _CACHE for name, _ in headers)
-    return [*headers, *(one for one in _RAW if not (says and one[0] == _CACHE))]
+def _with_security(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Add the security headers; a response that sets cache-control itself keeps its own."""
+    own = list(headers)
+    cached = any(name == _CACHE_CONTROL for name, _ in own)
+    return [*own, *(header for header in _RAW_HEADERS if not (cached and header[0] == _CACHE_CONTROL))]

@@ -1,4 +1,4 @@
-"""The questions a server answers under /v1."""
+"""The routes under /v1."""
 
 from __future__ import annotations
 
@@ -17,157 +17,168 @@ from retainer.errors import InputError, unknown
 from retainer.metrics.thresholds import ALL, above, require_thresholds
 from retainer.serve.batches import Entities
 from retainer.serve.registry import Registry, ServedVersion
-from retainer.serve.responses import Complaint, Refusal, is_whole, told
-from retainer.serve.schemas import Compare, Comparison, Predict, Prediction, Reloaded, Versions
+from retainer.serve.responses import ApiError, ErrorResponse, is_valid_unicode, json_response
+from retainer.serve.schemas import (
+    CompareRequest,
+    CompareResponse,
+    PredictRequest,
+    PredictResponse,
+    ReloadResponse,
+    VersionsResponse,
+)
 from retainer.serve.settings import Limits, Settings
-from retainer.serve.version_info import about
+from retainer.serve.version_info import describe_versions
 
-REFUSALS: dict[int | str, dict[str, Any]] = {
-    400: {"model": Complaint, "description": "The body is no JSON."},
-    401: {"model": Complaint, "description": "The token is missing or wrong."},
-    408: {"model": Complaint, "description": "The body came too slowly."},
-    413: {"model": Complaint, "description": "The body is too large."},
-    415: {"model": Complaint, "description": "The body is not declared as application/json."},
-    421: {"model": Complaint, "description": "The host is not one this server answers to."},
-    422: {"model": Complaint, "description": "The question cannot be answered as it is."},
-    503: {"model": Complaint, "description": "Too many requests at once, or the server is about to stop."},
-    504: {"model": Complaint, "description": "It took too long."},
+ERROR_DESCRIPTIONS = {
+    400: "The body is not JSON.",
+    401: "The token is missing or wrong.",
+    403: "The server was started without a token.",
+    408: "The body arrived too slowly.",
+    409: "The new files of a version cannot be loaded; the old version is still served.",
+    413: "The body is too large.",
+    415: "The body is not declared as application/json.",
+    421: "The server does not answer to this host name.",
+    422: "The request cannot be answered as it is.",
+    503: "Too many requests at once, or the server is about to stop.",
+    504: "The answer took too long.",
 }
-"""What may be said instead of a result."""
-LONG = 2_000
-"""Entities of an answer that is written in another thread, so that nobody else waits for it."""
+"""Of the responses that are not a result, for the OpenAPI document."""
+BODY_ERRORS = (400, 401, 408, 413, 415, 421, 422, 503, 504)
+"""What may happen to a request with a body."""
+MANY_ENTITIES = 2_000
+"""A response with more is written in another thread, so that other clients do not wait for it."""
 
 
-def asked(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return some refusals for the OpenAPI document."""
-    return {status: REFUSALS[status] for status in statuses}
+def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Describe the errors of a route for the OpenAPI document."""
+    return {status: {"model": ErrorResponse, "description": ERROR_DESCRIPTIONS[status]} for status in statuses}
 
 
-def api(roster: Registry, settings: Settings) -> APIRouter:
-    """Return the routes."""
+def api_routes(registry: Registry, settings: Settings) -> APIRouter:
+    """Return the routes that predict, compare, list and reload."""
     router = APIRouter(prefix="/v1")
     limits = settings.limits
 
-    @router.post("/predict", responses={200: {"model": Prediction}, **REFUSALS})
-    async def predict(question: Predict) -> Response:
+    @router.post("/predict", responses={200: {"model": PredictResponse}, **error_responses(*BODY_ERRORS)})
+    async def predict(request: PredictRequest) -> Response:
         """Find the entities of one text or of many."""
-        texts = _allowed(question.all, limits)
-        duty = roster.pick(question.version)
-        least = _least(question, duty)
-        found = await duty.batches.submit(texts)
-        if sum(map(len, found)) > LONG:
-            return await asyncio.to_thread(_predicted, question, duty, least, found)
-        return _predicted(question, duty, least, found)
+        texts = _within_limits(request.text_list, limits)
+        served = registry.get(request.version)
+        thresholds = _thresholds(request, served)
+        results = await served.batches.submit(texts)
+        if sum(map(len, results)) > MANY_ENTITIES:
+            return await asyncio.to_thread(_prediction, request, served, thresholds, results)
+        return _prediction(request, served, thresholds, results)
 
-    @router.post("/compare", responses={200: {"model": Comparison}, **REFUSALS})
-    async def compare(question: Compare) -> Response:
-        """See what a new version keeps, moves, relabels, loses and gains beside an old one."""
-        texts = _allowed(question.all, limits)
-        old, new = roster.pick(question.old), roster.pick(question.new)
+    @router.post("/compare", responses={200: {"model": CompareResponse}, **error_responses(*BODY_ERRORS)})
+    async def compare(request: CompareRequest) -> Response:
+        """Show what a new version keeps, moves, relabels, loses and gains compared with an old one."""
+        texts = _within_limits(request.text_list, limits)
+        old, new = registry.get(request.old), registry.get(request.new)
         before, after = await asyncio.gather(old.batches.submit(texts), new.batches.submit(texts))
-        return await asyncio.to_thread(lambda: told(_compared(texts, old, new, before, after)))
+        return await asyncio.to_thread(lambda: json_response(_comparison(texts, old, new, before, after)))
 
-    @router.get("/versions", responses={200: {"model": Versions}, **asked(401, 421)})
+    @router.get("/versions", responses={200: {"model": VersionsResponse}, **error_responses(401, 421)})
     async def versions() -> Response:
-        """Say who is on duty: types, scores, where each version comes from, and its card."""
-        return await asyncio.to_thread(lambda: told({"versions": about(roster)}))
+        """List the served versions: types, scores, where each comes from, and its card."""
+        return await asyncio.to_thread(lambda: json_response({"versions": describe_versions(registry)}))
 
-    @router.post("/reload", responses={200: {"model": Reloaded}, **asked(401, 421, 503, 504)} | _reload_refusals())
+    @router.post("/reload", responses={200: {"model": ReloadResponse}, **error_responses(401, 403, 409, 421, 503, 504)})
     async def reload() -> Response:
-        """Look at all folders again and load what changed; only where the server asks for a token."""
+        """Check all folders and load what has changed; only on a server with a token."""
         if not settings.token:
-            raise Refusal(
+            raise ApiError(
                 403, "reload_needs_token", "only a server with --token-file reloads on request; send it SIGHUP"
             )
-        outcomes = await asyncio.shield(roster.reload())
-        if bad := [name for name, outcome in outcomes.items() if outcome == "failed"]:
-            raise Refusal(
-                409, "reload_failed", f"the old {', '.join(bad)} stays on duty; the log of the server says why"
+        outcomes = await asyncio.shield(registry.reload())
+        if failed := [name for name, outcome in outcomes.items() if outcome == "failed"]:
+            raise ApiError(
+                409,
+                "reload_failed",
+                f"the new {', '.join(failed)} cannot be loaded, so the old one is still served; "
+                "the log of the server says why",
             )
-        return told({"versions": outcomes})
+        return json_response({"versions": outcomes})
 
     return router
 
 
-def _reload_refusals() -> dict[int | str, dict[str, Any]]:
-    return {
-        403: {"model": Complaint, "description": "The server was started without a token."},
-        409: {"model": Complaint, "description": "What lies in a folder now cannot be loaded; the old stays on duty."},
-    }
-
-
-def _allowed(texts: list[str], limits: Limits) -> list[str]:
-    """Refuse more than a request may hold."""
+def _within_limits(texts: list[str], limits: Limits) -> list[str]:
+    """Refuse more texts or characters than a request may hold."""
     if len(texts) > limits.texts:
-        raise Refusal(422, "too_many_texts", f"a request may hold {limits.texts} texts, this one holds {len(texts)}")
+        raise ApiError(422, "too_many_texts", f"a request may hold {limits.texts} texts, this one holds {len(texts)}")
     for number, text in enumerate(texts, 1):
         if len(text) > limits.characters:
-            raise Refusal(
-                422, "text_too_long", f"a text may have {limits.characters} characters, number {number} has {len(text)}"
+            raise ApiError(
+                422, "text_too_long", f"a text may have {limits.characters} characters, text {number} has {len(text)}"
             )
-        if not is_whole(text):
-            raise Refusal(422, "invalid_text", f"text {number} holds half a character (a lone surrogate)")
+        if not is_valid_unicode(text):
+            raise ApiError(422, "invalid_text", f"text {number} holds half a character (a lone surrogate)")
     return texts
 
 
-def _least(question: Predict, duty: ServedVersion) -> dict[str, float]:
-    """Return the thresholds, and refuse what this version cannot do."""
-    given = question.threshold
-    least = dict(given) if isinstance(given, dict) else {ALL: given}
-    types = duty.version.types
+def _thresholds(request: PredictRequest, served: ServedVersion) -> dict[str, float]:
+    """Return the thresholds by type, and refuse what this version cannot do."""
+    given = request.threshold
+    thresholds = dict(given) if isinstance(given, dict) else {ALL: given}
+    types = served.version.types
     try:
-        require_thresholds(least, types)
-        if strange := [type_ for type_ in question.types or () if type_ not in types]:
+        require_thresholds(thresholds, types)
+        if strange := [type_ for type_ in request.types or () if type_ not in types]:
             raise unknown("type", strange[0][:80], types)
     except InputError as error:
-        raise Refusal(422, "unknown_type", str(error)) from None
-    if question.calibrated and not duty.version.lineage.calibration:
-        raise Refusal(422, "not_calibrated", f"{duty.name} was never calibrated, so its scores cannot be")
-    return least
+        raise ApiError(422, "unknown_type", str(error)) from None
+    if request.calibrated and not served.version.lineage.calibration:
+        raise ApiError(422, "not_calibrated", f"{served.name} is not calibrated; ask without calibrated")
+    return thresholds
 
 
-def _wanted(found: Entities, question: Predict, least: dict[str, float], duty: ServedVersion) -> Entities:
-    scored = duty.version.calibrated(found) if question.calibrated else found
-    kept = above(scored, least)
-    return [one for one in kept if one["entity_group"] in question.types] if question.types else kept
+def _selected(
+    found: Entities, request: PredictRequest, thresholds: dict[str, float], served: ServedVersion
+) -> Entities:
+    scored = served.version.calibrated(found) if request.calibrated else found
+    kept = above(scored, thresholds)
+    return [entity for entity in kept if entity["entity_group"] in request.types] if request.types else kept
 
 
-def _predicted(question: Predict, duty: ServedVersion, least: dict[str, float], found: Sequence[Entities]) -> Response:
-    results = [{"entities": _wanted(one, question, least, duty)} for one in found]
-    return told({"version": _named(duty), "results": results})
+def _prediction(
+    request: PredictRequest, served: ServedVersion, thresholds: dict[str, float], found: Sequence[Entities]
+) -> Response:
+    results = [{"entities": _selected(entities, request, thresholds, served)} for entities in found]
+    return json_response({"version": _reference(served), "results": results})
 
 
-def _named(duty: ServedVersion) -> dict[str, str]:
-    return {"name": duty.name, "hash": duty.hash}
+def _reference(served: ServedVersion) -> dict[str, str]:
+    return {"name": served.name, "hash": served.hash}
 
 
-def _compared(
+def _comparison(
     texts: Sequence[str], old: ServedVersion, new: ServedVersion, before: Sequence[Entities], after: Sequence[Entities]
 ) -> dict[str, Any]:
-    """Say what became of every entity, text by text and in sum."""
-    sides = [tuple(_by_place(one) for one in pair) for pair in zip(before, after, strict=True)]
-    fates = [changes(a, b) for a, b in sides]
-    cases = [Case(number, text, fate) for number, (text, fate) in enumerate(zip(texts, fates, strict=True), 1)]
+    """Return the changes of every text and their totals."""
+    sides = [tuple(_by_span(entities) for entities in pair) for pair in zip(before, after, strict=True)]
+    changed = [changes(a, b) for a, b in sides]
+    cases = [Case(number, text, some) for number, (text, some) in enumerate(zip(texts, changed, strict=True), 1)]
     types = Types.of(old.version.types, new.version.types, Texts(()))
     found = compare_found(types, cases)
     document = found.as_dict()
     return {
-        "old": _named(old),
-        "new": _named(new),
+        "old": _reference(old),
+        "new": _reference(new),
         "types": {name: list(getattr(types, name)) for name in ("old", "gained", "dropped")},
         "changes": {kind: document["changes"][kind] for kind in KINDS},
         "agreement": document["agreement"],
         "results": [
-            {"changes": [_fate(change, *side) for change in fate]} for fate, side in zip(fates, sides, strict=True)
+            {"changes": [_change(change, *side) for change in some]} for some, side in zip(changed, sides, strict=True)
         ],
     }
 
 
-def _by_place(found: Entities) -> dict[Span, dict[str, Any]]:
-    return {Span(one["start"], one["end"], one["entity_group"]): one for one in found}
+def _by_span(entities: Entities) -> dict[Span, dict[str, Any]]:
+    return {Span(entity["start"], entity["end"], entity["entity_group"]): entity for entity in entities}
 
 
-def _fate(change: Change, old: dict[Span, Any], new: dict[Span, Any]) -> dict[str, Any]:
+def _change(change: Change, old: dict[Span, Any], new: dict[Span, Any]) -> dict[str, Any]:
     return {
         "kind": change.kind,
         "old": None if change.old is None else old[change.old],

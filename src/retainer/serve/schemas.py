@@ -1,4 +1,4 @@
-"""What is asked and answered, as the OpenAPI document tells it. Whoever misspells a field hears about it."""
+"""The bodies of requests and responses, as the OpenAPI document describes them. Unknown fields are refused."""
 
 from __future__ import annotations
 
@@ -6,54 +6,54 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Name = Annotated[str, Field(max_length=500)]
+Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+BoundedName = Annotated[str, Field(max_length=500)]
 """Of a version or a type: long enough for any, and short enough to be looked up."""
-Texts = Annotated[
+OneOrManyTexts = Annotated[
     str | list[str],
     Field(description="One text, or a list of texts.", examples=[["play songs by boston on the drive to paris"]]),
 ]
 
 
-class Told(BaseModel):
-    """An answer, or a part of one."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-
-class Asked(BaseModel):
-    """What every question has in common."""
+class RequestModel(BaseModel):
+    """What all requests have in common."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    texts: Texts
+    texts: OneOrManyTexts
 
     @property
-    def all(self) -> list[str]:
+    def text_list(self) -> list[str]:
         """The texts as a list."""
         return [self.texts] if isinstance(self.texts, str) else self.texts
 
 
-class Predict(Asked):
+class PredictRequest(RequestModel):
     """Texts in which to find entities."""
 
-    version: Name | None = Field(None, description="The name of a version on duty; the first one if left out.")
-    types: list[Name] | None = Field(None, min_length=1, description="Only entities of these types.")
-    calibrated: bool = Field(False, description="Scores that say how probably an entity is right.")
-    threshold: Score | dict[Name, Score] = Field(
-        0.0, description='Leave out what scores less: one number, or by type; "all" stands for the other types.'
+    version: BoundedName | None = Field(None, description="The name of a served version; the first one by default.")
+    types: list[BoundedName] | None = Field(None, min_length=1, description="Only entities of these types.")
+    calibrated: bool = Field(False, description="Scores that are the probability that an entity is right.")
+    threshold: Probability | dict[BoundedName, Probability] = Field(
+        0.0, description='Leave out entities that score less: one value, or by type; "all" stands for the other types.'
     )
 
 
-class Compare(Asked):
-    """Texts through two versions."""
+class CompareRequest(RequestModel):
+    """Texts for two versions."""
 
-    old: Name = Field(description="The name of the version to compare with.")
-    new: Name = Field(description="The name of the version in question.")
+    old: BoundedName = Field(description="The name of the version to compare with.")
+    new: BoundedName = Field(description="The name of the version in question.")
 
 
-class Entity(Told):
-    """An entity, with the keys of transformers' token-classification pipeline; places are characters (code points)."""
+class ResponseModel(BaseModel):
+    """A response, or a part of one."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class Entity(ResponseModel):
+    """An entity, with the keys of transformers' token-classification pipeline; offsets count code points."""
 
     entity_group: str
     score: float
@@ -62,104 +62,104 @@ class Entity(Told):
     end: int
 
 
-class Named(Told):
-    """A version: what it is called here, and the hash that names it everywhere."""
+class VersionReference(ResponseModel):
+    """The name of a version on this server, and the hash that identifies it anywhere."""
 
     name: str
     hash: str
 
 
-class Found(Told):
-    """What was found in one text."""
+class TextEntities(ResponseModel):
+    """The entities of one text."""
 
     entities: list[Entity]
 
 
-class Prediction(Told):
-    """What was found, in the order of the texts; all of it by one version."""
+class PredictResponse(ResponseModel):
+    """The entities of all texts, in the order of the texts; all of them found by one version."""
 
-    version: Named
-    results: list[Found]
+    version: VersionReference
+    results: list[TextEntities]
 
 
-class Fate(Told):
-    """One entity before and after: kept, moved (other boundaries), relabelled, lost or gained."""
+class EntityChange(ResponseModel):
+    """One entity in the old and the new version: kept, moved (other boundaries), relabelled, lost or gained."""
 
     kind: str
     old: Entity | None
     new: Entity | None
 
 
-class Compared(Told):
-    """What became of the entities of one text."""
+class TextChanges(ResponseModel):
+    """The changes of one text."""
 
-    changes: list[Fate]
+    changes: list[EntityChange]
 
 
-class Comparison(Told):
+class CompareResponse(ResponseModel):
     """Two versions side by side, in the order of the texts."""
 
-    old: Named
-    new: Named
+    old: VersionReference
+    new: VersionReference
     types: dict[str, list[str]]
     """``old``, ``gained`` (only the new version knows them) and ``dropped`` (only the old one does)."""
     changes: dict[str, int]
     """How many entities were kept, moved, relabelled, lost and gained."""
     agreement: dict[str, Any]
     """As in ``retainer compare --json``: of ``all`` old types and ``per_type``."""
-    results: list[Compared]
+    results: list[TextChanges]
 
 
-class VersionInfo(Told):
-    """A version on duty."""
+class VersionInfo(ResponseModel):
+    """A served version."""
 
     name: str
     hash: str
     default: bool
-    """Whether it answers where no version is named."""
+    """Whether it answers requests that name no version."""
     types: list[str]
     new_types: list[str]
     pending_types: list[str]
     calibrated_types: list[str]
     loaded: str
     reload_failed: str | None
-    """Since when its folder holds something that cannot be loaded; null if all is well."""
+    """Since when its folder holds something that cannot be loaded; null if it can."""
     scores: dict[str, Any]
     """By type: the version of the lineage that brought it, its scores ``then``, ``before`` and ``now``, if known."""
     lineage: list[dict[str, Any]]
-    """The versions it comes from, newest first, itself included; ``served_as`` names those that are on duty here."""
+    """The versions it comes from, newest first, itself included; ``served_as`` names those that are served here."""
     card: str
-    """The model card, Markdown as people wrote it: to be shown as text."""
+    """The model card in Markdown, which people may have edited: show it as text."""
 
 
-class Versions(Told):
-    """Everybody on duty, in the order they were named."""
+class VersionsResponse(ResponseModel):
+    """All served versions, in the order of the command line."""
 
     versions: list[VersionInfo]
 
 
-class Reloaded(Told):
-    """By name what became of each version: swapped, unchanged or failed."""
+class ReloadResponse(ResponseModel):
+    """What the reload did, by name: swapped, unchanged or failed."""
 
     versions: dict[str, str]
 
 
-class Health(Told):
+class HealthResponse(ResponseModel):
     """The process runs."""
 
     alive: bool
 
 
-class State(Told):
-    """Whether a version answers: it is ready, or stale where a newer one in its folder could not be loaded."""
+class VersionState(ResponseModel):
+    """Whether a version is ready, or stale because a newer one in its folder could not be loaded."""
 
     name: str
     hash: str
     state: str
 
 
-class Readiness(Told):
+class ReadinessResponse(ResponseModel):
     """Whether requests are answered."""
 
     ready: bool
-    versions: list[State]
+    versions: list[VersionState]

@@ -1,4 +1,4 @@
-"""The process: a socket, signals, and an end in which nobody is cut off."""
+"""The process: a socket, signals, and a shutdown that answers every request it has accepted."""
 
 from __future__ import annotations
 
@@ -13,88 +13,92 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from retainer.errors import InputError
-from retainer.serve.app import application, crowded
+from retainer.serve.app import application, busy_app
 from retainer.serve.connection import Connection
 from retainer.serve.registry import Registry
 from retainer.serve.settings import Settings
 
-LAST_CALLS = 0.3
-"""Seconds in which requests that are already on their way are still taken when the server is told to stop."""
+DRAIN_SECONDS = 0.3
+"""How long a stopping server still takes requests that are already on their way."""
 BACKLOG = 2048
 
 
-def bound(host: str, port: int) -> socket.socket:
-    """Take a port before anything is loaded; nobody is let in yet."""
+def bind_socket(host: str, port: int) -> socket.socket:
+    """Take a port before any version is loaded; it does not listen yet."""
     if not 0 <= port < 2**16:
         raise InputError(f"--port {port}: expected 0 to 65535")
     try:
-        family, kind, number, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        taken = socket.socket(family, kind, number)
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        taken.bind(address)
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        bound = socket.socket(family, kind, protocol)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
     except (OSError, UnicodeError) as error:
-        what = getattr(error, "strerror", None) or error
+        reason = getattr(error, "strerror", None) or error
         raise InputError(
-            f"cannot listen on {host}, port {port}: {what}; choose others with --host and --port"
+            f"cannot listen on {host}, port {port}: {reason}; choose others with --host and --port"
         ) from None
-    return taken
+    return bound
 
 
-def address(taken: socket.socket) -> str:
-    """Return the address of a bound socket, as a browser wants it."""
-    host, port = taken.getsockname()[:2]
+def socket_url(bound: socket.socket) -> str:
+    """Return the address of a bound socket as a URL."""
+    host, port = bound.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 class Server(uvicorn.Server):
-    """uvicorn, with our signals: SIGHUP looks for new versions, SIGTERM and Ctrl-C end it when all is answered."""
+    """uvicorn with our signals: SIGHUP reloads changed versions, SIGTERM and Ctrl-C stop after the last answer."""
 
-    def __init__(self, config: uvicorn.Config, roster: Registry, tell: Callable[[str], None]) -> None:
-        """Know whom to tell that it ends."""
+    def __init__(self, config: uvicorn.Config, registry: Registry, log: Callable[[str], None]) -> None:
+        """Keep the registry, which must know when the server drains."""
         super().__init__(config)
-        self.roster, self.tell = roster, tell
+        self.registry, self.log = registry, log
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take the signals while the server runs. uvicorn would raise them once more at the end."""
-        kinds = (signal.SIGINT, signal.SIGTERM)
-        before = {kind: signal.signal(kind, self.handle_exit) for kind in kinds}
+        """Handle the signals while the server runs; uvicorn would raise them again at the end."""
+        signals = (signal.SIGINT, signal.SIGTERM)
+        previous = {number: signal.signal(number, self.handle_exit) for number in signals}
         try:
             yield
         finally:
-            for kind, handler in before.items():
-                signal.signal(kind, handler)
+            for number, handler in previous.items():
+                signal.signal(number, handler)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to end; the second time, at once."""
+        """Stop after the last answer; the second signal stops at once."""
         if self.should_exit:
             self.force_exit = True
         self.should_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let people in, and say so."""
+        """Listen, and log where."""
         await super().startup(sockets)
-        here = address(sockets[0]) if sockets else ""
-        names = ", ".join(one.name for one in self.roster)
-        self.roster.tell(f"retainer: {names} on {here}, described at {here}/docs; the page is {here}/")
+        url = socket_url(sockets[0]) if sockets else ""
+        names = ", ".join(served.name for served in self.registry)
+        self.registry.log(f"retainer: serving {names} on {url}, API at {url}/docs, page at {url}/")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let nobody in any more, answer who is on the way, then who is inside."""
-        self.roster.draining = True
-        self.tell("retainer: stopping, what has begun is answered first")
+        """Stop listening, take the requests that are on their way, then answer all that were accepted."""
+        self.registry.draining = True
+        self.log("retainer: stopping once all accepted requests are answered")
         for server in self.servers:
             server.close()
-        await asyncio.sleep(LAST_CALLS)
+        await asyncio.sleep(DRAIN_SECONDS)
         await super().shutdown(sockets)
 
 
-def configured(app: ASGIApp, crowd: ASGIApp, settings: Settings) -> uvicorn.Config:
-    """Return uvicorn's own settings: one process, no log of who asked what, no header that names the software."""
+def uvicorn_config(app: ASGIApp, busy: ASGIApp, settings: Settings) -> uvicorn.Config:
+    """Return uvicorn's own settings: one process, no log of requests, no header that names the software."""
     limits = settings.limits
-    facts = {"seconds": limits.slow, "most": limits.connections, "crowd": crowd}
+    connection = {
+        "head_seconds": limits.receive_seconds,
+        "max_connections": limits.connections,
+        "busy_app": busy,
+    }
     return uvicorn.Config(
         app,
-        http=type("Patient", (Connection,), facts),
+        http=type("LimitedConnection", (Connection,), connection),
         ws="none",
         loop="asyncio",
         lifespan="off",
@@ -105,37 +109,37 @@ def configured(app: ASGIApp, crowd: ASGIApp, settings: Settings) -> uvicorn.Conf
         proxy_headers=False,
         backlog=BACKLOG,
         timeout_keep_alive=15,
-        timeout_graceful_shutdown=int(limits.seconds) + 5,
+        timeout_graceful_shutdown=int(limits.answer_seconds) + 5,
     )
 
 
-def run(
-    roster: Registry, settings: Settings, taken: socket.socket, tell: Callable[[str], None], *, watch: float = 0.0
+def run_server(
+    registry: Registry, settings: Settings, bound: socket.socket, log: Callable[[str], None], *, watch: float = 0.0
 ) -> None:
-    """Serve until somebody says stop."""
-    config = configured(application(roster, settings, tell), crowded(roster), settings)
-    server = Server(config, roster, tell)
+    """Serve until a signal stops the process."""
+    config = uvicorn_config(application(registry, settings, log), busy_app(registry), settings)
+    server = Server(config, registry, log)
     try:
-        asyncio.run(_served(server, roster, taken, watch))
+        asyncio.run(_serve(server, registry, bound, watch))
     finally:
-        roster.close(seconds=5.0)
+        registry.close(seconds=5.0)
 
 
-async def _served(server: Server, roster: Registry, taken: socket.socket, watch: float) -> None:
-    """Run the server, and beside it whatever looks for new versions."""
+async def _serve(server: Server, registry: Registry, bound: socket.socket, watch: float) -> None:
+    """Run the server, and beside it the tasks that look for new versions."""
     loop = asyncio.get_running_loop()
     tasks: set[asyncio.Task[object]] = set()
 
     def reload() -> None:
-        """Look for new versions, and hold on to the task that does."""
-        task: asyncio.Task[object] = loop.create_task(roster.reload())
+        """Look for new versions, and keep a reference to the task, which the loop does not."""
+        task: asyncio.Task[object] = loop.create_task(registry.reload())
         tasks.add(task)
         task.add_done_callback(tasks.discard)
 
     if hasattr(signal, "SIGHUP"):
         loop.add_signal_handler(signal.SIGHUP, reload)
     if watch > 0:
-        tasks.add(loop.create_task(roster.watch(watch)))
-    await server.serve(sockets=[taken])
+        tasks.add(loop.create_task(registry.watch(watch)))
+    await server.serve(sockets=[bound])
     for task in list(tasks):
         task.cancel()

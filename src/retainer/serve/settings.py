@@ -1,4 +1,4 @@
-"""What a server allows: to whom, how much, how long. Safe where nothing was said."""
+"""What a server allows: which clients, how much, how long. The defaults are safe."""
 
 from __future__ import annotations
 
@@ -9,81 +9,83 @@ from pathlib import Path
 
 from retainer.errors import InputError
 
-LEAST_TOKEN = 16
+MIN_TOKEN_LENGTH = 16
 """Characters; a shorter token can be guessed."""
-LOCAL = ("localhost", "127.0.0.1", "[::1]")
-"""What a browser on this machine may call us by."""
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+"""The names by which a browser on this machine reaches the server."""
 
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9.\-]+(:\d+)?|https?://\[[0-9A-Fa-f:]+\](:\d+)?")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much one may ask for. Whoever asks for more gets an answer that says so, never a stalled server."""
+    """How much a client may ask for. Asking for more ends in an error that says so, never in a stalled server."""
 
     body: int = 2**20
-    """Bytes of a request."""
+    """Bytes per request."""
     texts: int = 256
-    """Texts of a request."""
+    """Texts per request."""
     characters: int = 50_000
-    """Characters of a text."""
+    """Characters per text."""
     requests: int = 256
-    """Requests at once, read or worked on; the next one is told to come again."""
-    seconds: float = 30.0
-    """What a request may take from the moment it was read."""
-    slow: float = 10.0
-    """Seconds a client may take to send the head of a request, and again for its body."""
+    """Requests being read or computed at once; the next client is asked to retry."""
+    answer_seconds: float = 30.0
+    """How long the answer may take once the request has been read."""
+    receive_seconds: float = 10.0
+    """How long a client may take to send the head of a request, and again to send its body."""
     connections: int = 1024
     """Open connections, idle ones included."""
 
     def __post_init__(self) -> None:
-        """Refuse limits under which nothing would work."""
-        for one in fields(self):
-            if not getattr(self, one.name) > 0:
-                raise InputError(f"a limit must be above 0, not {getattr(self, one.name)} ({one.name})")
+        """Refuse limits that would refuse every request."""
+        for field in fields(self):
+            if not getattr(self, field.name) > 0:
+                raise InputError(f"a limit must be above 0, not {getattr(self, field.name)} ({field.name})")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """All a server needs to know besides the versions."""
+    """All that a server needs to know besides the versions."""
 
     limits: Limits = Limits()
     token: str = ""
-    """What a client must show; empty where anybody may ask."""
+    """What a client must show; empty if no token is needed."""
     origins: tuple[str, ...] = ()
-    """Where else pages may come from that ask us (CORS)."""
+    """Other origins whose pages may send requests (CORS)."""
     hosts: tuple[str, ...] = ()
-    """The names we answer to; empty for any. Without it a stranger's page could make its own name mean this machine."""
+    """The host names of the server; empty for any. They stop a page elsewhere whose own name points to this machine."""
 
     def __post_init__(self) -> None:
-        """Refuse origins a browser would never send."""
+        """Refuse origins that a browser would never send."""
         for origin in self.origins:
             if origin != "*" and not _ORIGIN.fullmatch(origin):
-                raise InputError(f"{origin!r} is no origin; expected http:// or https://, a host and perhaps a port")
+                raise InputError(
+                    f"{origin!r} is not an origin; expected http:// or https://, a host and perhaps a port"
+                )
 
 
 def read_token(path: str) -> str:
-    """Read a token from a file: one line that a header can hold."""
+    """Read a token from a file: one line that fits into a header."""
     try:
         token = Path(path).read_text(encoding="ascii").strip()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise InputError(f"{path} holds more than ASCII, which no header can") from None
-    if len(token) < LEAST_TOKEN or not re.fullmatch(r"[!-~]+", token):
-        raise InputError(f"{path} must hold one token of at least {LEAST_TOKEN} characters without blanks")
+        raise InputError(f"{path} holds characters beyond ASCII, which a header cannot hold") from None
+    if len(token) < MIN_TOKEN_LENGTH or not re.fullmatch(r"[!-~]+", token):
+        raise InputError(f"{path} must hold one token of at least {MIN_TOKEN_LENGTH} characters without spaces")
     return token
 
 
-def names_of(host: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names to answer to: those of this machine where only it can reach us, and those allowed besides."""
+def host_names(host: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names to answer to: the local ones if only this machine can connect, and the allowed ones."""
     if is_local(host):
-        return (*LOCAL, *(name.lower() for name in allowed))
+        return (*LOCAL_HOSTS, *(name.lower() for name in allowed))
     return tuple(name.lower() for name in allowed)
 
 
 def is_local(host: str) -> bool:
-    """Tell whether an address is reached from this machine alone."""
+    """Return whether an address can be reached from this machine alone."""
     if host.lower() == "localhost":
         return True
     try:

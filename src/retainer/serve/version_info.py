@@ -1,4 +1,4 @@
-"""What a version on duty tells about itself: types, scores, and the versions it comes from."""
+"""What a served version says about itself: types, scores, and the versions it comes from."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from retainer.serve.registry import Registry, ServedVersion
 from retainer.versions.history import Scores, learned, origins, told, versions_of
 from retainer.versions.lineage import Lineage
 
-UNTOLD = ("files", "parent_files", "recipe", "fields", "versions")
-"""Of a record, what nobody needs who asks a server; ``retainer log --json`` has it."""
+OMITTED_KEYS = ("files", "parent_files", "recipe", "fields", "versions")
+"""Keys of a record that clients of a server do not need; ``retainer log --json`` has them."""
 
 
-def about(roster: Registry) -> list[dict[str, Any]]:
-    """Describe all versions on duty, in their order."""
-    names = {duty.hash: duty.name for duty in reversed(list(roster))}
-    return [_about(duty, at == 0, names, roster) for at, duty in enumerate(roster)]
+def describe_versions(registry: Registry) -> list[dict[str, Any]]:
+    """Describe all served versions, in their order."""
+    names = {served.hash: served.name for served in reversed(list(registry))}
+    return [_describe(served, index == 0, names, registry) for index, served in enumerate(registry)]
 
 
-def _about(duty: ServedVersion, first: bool, names: Mapping[str, str], roster: Registry) -> dict[str, Any]:
-    version, lineage = duty.version, duty.version.lineage
-    chain = versions_of(lineage) if lineage.created else []
-    failed = roster.failed.get(duty.name)
+def _describe(served: ServedVersion, default: bool, names: Mapping[str, str], registry: Registry) -> dict[str, Any]:
+    version, lineage = served.version, served.version.lineage
+    history = versions_of(lineage) if lineage.created else []
+    failed = registry.failed.get(served.name)
     return {
-        "name": duty.name,
-        "hash": duty.hash,
-        "default": first,
+        "name": served.name,
+        "hash": served.hash,
+        "default": default,
         "types": list(version.types),
         "new_types": list(version.new_types),
         "pending_types": list(lineage.pending),
         "calibrated_types": [type_ for type_ in version.types if type_ in lineage.calibration],
-        "loaded": duty.since.isoformat(timespec="seconds"),
+        "loaded": served.loaded_at.isoformat(timespec="seconds"),
         "reload_failed": None if failed is None else failed.isoformat(timespec="seconds"),
-        "scores": _scores(lineage, version.types) if chain else {},
-        "lineage": [_step(one, number, names) for number, one in reversed(list(enumerate(chain, 1)))],
-        "card": duty.card,
+        "scores": _scores(lineage, version.types) if history else {},
+        "lineage": [_step(one, number, names) for number, one in reversed(list(enumerate(history, 1)))],
+        "card": served.card,
     }
 
 
 def _scores(lineage: Lineage, types: Iterable[str]) -> dict[str, Any]:
-    """Return by type the version that brought it, and what was measured of it then, before the last task, and now."""
+    """Return by type the version that brought it, and its scores then, before the last task, and now."""
     known = origins(lineage)
     return {
         type_: {
@@ -61,9 +61,9 @@ def _plain(scores: Scores | Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _step(one: Lineage, number: int, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return one record of the chain, and under which name that version is on duty here, if it is."""
+    """Return one record of the history, and the name under which that version is served here, if it is."""
     gained = list(one.tasks[-1]) if one.tasks and not one.change else []
-    record = {name: value for name, value in one.record.items() if name not in UNTOLD}
+    record = {name: value for name, value in one.record.items() if name not in OMITTED_KEYS}
     return {
         **record,
         "number": number,

@@ -4,195 +4,211 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from retainer.comparison.task_effect import Measured, balance, measure
-from retainer.data.corpus import Corpus
 from retainer.errors import InputError
 from retainer.files import require_free
 from retainer.methods import Method
 from retainer.model.tagger import Tagger
 from retainer.runtime import repeatable
 from retainer.training.checkpoint import Checkpoint, key_of
+from retainer.training.learn_task import LearnTask
 from retainer.training.loop import Diverged, TrainingLoop
 from retainer.training.prepare import Rehearsal, prepare
 from retainer.training.progress import Progress
 from retainer.training.recipe import Recipe
 from retainer.training.rehearsal import synthetic_sentences, with_generator
 from retainer.training.reproduce import Reproduction
-from retainer.training.request import LearnTask, job_of
+from retainer.training.request import Data, LearnRequest, RunOptions
 from retainer.versions.lineage import Lineage
 from retainer.versions.stored_parent import require_keepable
 from retainer.versions.version import Version
 
+Trained = tuple[Tagger, TrainingLoop]
+"""A trained student, and the loop that trained it."""
+
 
 def learn(
-    data: Corpus | str | Path,
+    data: Data,
     start: Version | str | Path = "builtin",
     *,
     types: Sequence[str] | None = None,
     method: Method | str = "rdp",
-    dev: Corpus | str | Path | None = None,
+    dev: Data | None = None,
     recipe: Recipe | None = None,
     seed: int = 0,
     device: str = "auto",
     out: str | Path | None = None,
-    partial: str | Path | None = None,
-    watch: Progress | None = None,
+    state_folder: str | Path | None = None,
+    progress: Progress | None = None,
     checkpoint_seconds: float = 60.0,
     keep_parent: bool = False,
-    measured: bool = True,
-    replay: Reproduction | None = None,
-    exemplars: Corpus | str | Path | None = None,
+    measure: bool = True,
+    reproduces: Reproduction | None = None,
+    exemplars: Data | None = None,
 ) -> Version:
     """Teach a version the new types of some data, and return the next version (written to ``out`` if given).
 
     The data need only the new types annotated: O means "not annotated", not "no entity". Old types may be annotated
-    too, and are gold where they are; of those that ``types`` names every entity is, so a word without one is none, and
-    there need be no new type at all. A bare encoder learns its first types with plain cross-entropy, whatever the
-    method. A run that was killed goes on where it was, if it is
-    started again with the same data, numbers and ``out`` (or ``partial``, the folder of its state, which is beside
-    ``out`` unless given). ``keep_parent`` puts into ``out`` what `retainer rollback` needs to write the version before
-    this one again. At the end both versions look at the dev set once, to say what was kept and gained and how scores
-    become probabilities; who measures by other means says ``measured=False``. A ``replay`` refuses other data and
-    another start than those of the run it repeats. ``exemplars`` are annotated sentences of old types, if some could be
-    kept: they join the data, and whether a word without annotation there is of a new type stays open.
+    too, and are gold where they are; of those that ``types`` names every entity is, so a word without one is truly not
+    of that type, and there need be no new type at all. A bare encoder learns its first types with plain cross-entropy,
+    whatever the method. A run that was killed resumes where it was, if it is started again with the same data, values
+    and ``out`` (or ``state_folder``, where its state is kept; beside ``out`` unless given). ``keep_parent`` puts into
+    ``out`` what `retainer rollback` needs to write the previous version again. At the end both versions look at the dev
+    set once, to report what was kept and gained and how scores become probabilities; ``measure=False`` leaves that out.
+    ``reproduces`` refuses other data and another start than those of the run it repeats. ``exemplars`` are annotated
+    sentences of old types, if some could be kept: they join the data, and whether a word without annotation there is of
+    a new type stays open.
     """
-    folder = None if out is None else require_free(out)
-    job = job_of(data, start, types, method, dev, recipe or Recipe(), seed, device, exemplars)
-    if keep_parent and folder is None:
-        raise InputError("keep_parent needs a folder to put the version before into (out)")
-    parent = require_keepable(job.version.place, job.version.types) if keep_parent else None
-    watch = watch or Progress()
-    if replay is not None:
-        replay.check(job.facts, job.version.lineage.own_hash, watch.note)
-    for note in job.notes:
-        watch.note(note)
-    state = Path(partial) if partial is not None else folder and _partial(folder)
-    checkpoint = None if state is None else Checkpoint(state, key_of(job.facts), checkpoint_seconds)
-    try:
-        learned = _learned(job, folder, checkpoint, watch, measured)
-    except RuntimeError as error:
-        if "deterministic" not in str(error):
-            raise
-        watch.note(f"the same seed will not give quite the same result here: {str(error).splitlines()[0]}")
-        learned = _learned(job, folder, checkpoint, watch, measured, strict=False)
-    if folder is not None:
-        learned.save(folder, keep_parent=parent)
-    if checkpoint is not None:
-        checkpoint.remove()
-    return learned
+    request = LearnRequest(data, start, types, method, recipe or Recipe(), seed, dev, exemplars, device)
+    options = RunOptions(
+        out=None if out is None else Path(out),
+        keep_parent=keep_parent,
+        state_folder=None if state_folder is None else Path(state_folder),
+        checkpoint_seconds=checkpoint_seconds,
+        progress=progress or Progress(),
+        measure=measure,
+        reproduces=reproduces,
+    )
+    return learn_version(request, options)
 
 
-def _learned(
-    job: LearnTask,
-    folder: Path | None,
-    checkpoint: Checkpoint | None,
-    watch: Progress,
-    measured: bool,
-    *,
-    strict: bool = True,
-) -> Version:
-    """Learn in one stage, or in two if the method reviews what is old."""
-    learn_it = _reviewed if job.method.reviews else _train
-    with repeatable(job.version.tagger.device, job.seed, strict=strict):
-        student, training = learn_it(job, folder, checkpoint, watch)
-        learned = Version(student, _lineage(job, training, student, measured))
-        if not job.method.reviews:
-            return learned
-        return with_generator(
-            Version(student, learned.lineage, job.version.generators), job.train, job.taught, job.seed
-        )
+def learn_version(request: LearnRequest, options: RunOptions) -> Version:
+    """Carry out a request, and return the next version."""
+    if options.out is not None:
+        require_free(options.out)
+    task = request.resolve()
+    if options.keep_parent and options.out is None:
+        raise InputError("keep_parent needs a folder (out) to store the previous version in")
+    parent = require_keepable(task.version.place, task.version.types) if options.keep_parent else None
+    if options.reproduces is not None:
+        options.reproduces.check(task.facts, task.version.lineage.own_hash, options.progress)
+    for note in task.notes:
+        options.progress.note(note)
+    run = _Run(task, options)
+    version = run.repeatable_if_possible()
+    if options.out is not None:
+        version.save(options.out, keep_parent=parent)
+    if run.checkpoint is not None:
+        run.checkpoint.remove()
+    return version
 
 
-def _reviewed(
-    job: LearnTask, folder: Path | None, checkpoint: Checkpoint | None, watch: Progress
-) -> tuple[Tagger, TrainingLoop]:
-    """Learn, then learn again with a review of what is old."""
-    before = job.version
-    if before.generators:
-        first, _ = _train(job, folder, None, watch)  # a killed run learns it again, which gives the same
-        watch.note("reviewing the old types")
-        review = Rehearsal(synthetic_sentences(before, len(job.train), job.seed), first)
-        return _train(job, folder, checkpoint, watch, review)
-    if before.types:
-        watch.note(
-            "the model keeps no language model of its old types, so there is nothing to review; versions learned "
-            "with this method, the first one too, keep one"
-        )
-    return _train(job, folder, checkpoint, watch)
+@dataclass(frozen=True)
+class _Run:
+    """One task on its way to a version: in one stage, or in two if the method rehearses what is old."""
+
+    task: LearnTask
+    options: RunOptions
+
+    @cached_property
+    def checkpoint(self) -> Checkpoint | None:
+        """Where the state of the run is kept, if anywhere."""
+        folder, seconds = self.options.state, self.options.checkpoint_seconds
+        return None if folder is None else Checkpoint(folder, key_of(self.task.facts), seconds)
+
+    def repeatable_if_possible(self) -> Version:
+        """Train with repeatable kernels alone; an encoder that has an operation without one trains all the same."""
+        try:
+            return self.learned()
+        except RuntimeError as error:
+            if "deterministic" not in str(error):
+                raise
+            reason = str(error).splitlines()[0]
+            self.options.progress.note(f"the same seed will not give quite the same result here: {reason}")
+            return self.learned(strict=False)
+
+    def learned(self, *, strict: bool = True) -> Version:
+        """Train, and return the new version with its lineage."""
+        task = self.task
+        with repeatable(task.version.tagger.device, task.seed, strict=strict):
+            student, loop = self._rehearsed() if task.method.reviews else self._trained(self.checkpoint)
+            version = Version(student, _lineage(task, loop, student, self.options.measure))
+            if not task.method.reviews:
+                return version
+            version = Version(student, version.lineage, task.version.generators)
+            return with_generator(version, task.data.train, task.taught, task.seed)
+
+    def _rehearsed(self) -> Trained:
+        """Learn, then learn again with a rehearsal of what is old."""
+        task, note = self.task, self.options.progress.note
+        previous = task.version
+        if previous.generators:
+            first, _ = self._trained(None)  # a killed run learns it again, which gives the same
+            note("reviewing the old types")
+            sentences = synthetic_sentences(previous, len(task.data.train), task.seed)
+            return self._trained(self.checkpoint, Rehearsal(sentences, first))
+        if previous.types:
+            note(
+                "the model keeps no language model of its old types, so there is nothing to review; versions learned "
+                "with this method, the first one too, keep one"
+            )
+        return self._trained(self.checkpoint)
+
+    def _trained(self, checkpoint: Checkpoint | None, rehearsal: Rehearsal | None = None) -> Trained:
+        task, progress = self.task, self.options.progress
+        prepared = prepare(task.version.tagger, task.data, task.method, task.recipe, rehearsal)
+        loop = TrainingLoop(prepared, task.recipe, task.seed, progress)
+        progress.start(f"learning {', '.join(task.taught)}", loop.steps * task.recipe.epochs)
+        try:
+            return loop.run(checkpoint), loop
+        except Diverged as error:
+            raise self._with_last_good(error, loop) from None
+        finally:
+            progress.finish()
+
+    def _with_last_good(self, error: Diverged, loop: TrainingLoop) -> Diverged:
+        """Save the last epoch before the loss broke, if there is one, and say where."""
+        if self.options.out is None or self.options.state is None or not loop.epoch:
+            return error
+        place = self.options.state / f"epoch-{loop.epoch}"
+        if not place.exists():
+            student = loop.student.settled().eval()
+            Version(student, _lineage(self.task, loop, student)).save(place)
+        return Diverged(f"{error}; the last good epoch is kept in {place}")
 
 
-def _train(
-    job: LearnTask, folder: Path | None, checkpoint: Checkpoint | None, watch: Progress, review: Rehearsal | None = None
-) -> tuple[Tagger, TrainingLoop]:
-    start, data = job.version.tagger, (job.train, job.chooser)
-    lesson = prepare(start, *data, job.new, job.method, job.recipe, review, job.seeds, job.truth)
-    training = TrainingLoop(lesson, job.recipe, job.seed, watch)
-    watch.start(f"learning {', '.join(job.taught)}", training.steps * job.recipe.epochs)
-    try:
-        return training.run(checkpoint), training
-    except Diverged as error:
-        raise _with_last_good(error, training, job, folder) from None
-    finally:
-        watch.finish()
-
-
-def _partial(folder: Path) -> Path:
-    """Return where an unfinished run keeps its state."""
-    return folder.with_name(folder.name + ".partial")
-
-
-def _lineage(job: LearnTask, training: TrainingLoop, student: Tagger, measured: bool = True) -> Lineage:
+def _lineage(task: LearnTask, loop: TrainingLoop, student: Tagger, measured: bool = True) -> Lineage:
     """Write down where the new version comes from."""
-    record = job.version.heir(**{name: value for name, value in job.facts.items() if name != "new"})
-    tasks = [tuple(type_ for type_ in task if type_ not in job.new) for task in record.tasks]
-    seen = measure(job.version.tagger, student, job.dev or job.train, job.told) if measured else None
+    record = task.version.heir(**{name: value for name, value in task.facts.items() if name != "new"})
+    tasks = [tuple(type_ for type_ in types if type_ not in task.new) for types in record.tasks]
+    seen = measure(task.version.tagger, student, task.measured_on, task.annotated) if measured else None
     return dataclasses.replace(
         record,
         task=len(tasks) + 1,
-        tasks=(*tasks, job.new),
-        pending=tuple(type_ for type_ in record.pending if type_ not in job.new),
+        tasks=(*tasks, task.new),
+        pending=tuple(type_ for type_ in record.pending if type_ not in task.new),
         scores={
-            "dev": training.facts["best"] or (0.0 if training.lesson.dev else None),
-            "epoch": training.facts["best_epoch"] or training.facts["epoch"],
-            **({"per_type": {}} if seen is None else _scores(job, seen)),
-            "changed_by_growing": training.lesson.changed,
-            "batch": training.recipe.batch,
-            "history": training.facts["history"],
+            "dev": loop.stopping.best or (0.0 if loop.task.dev else None),
+            "epoch": loop.kept_epoch,
+            **({"per_type": {}} if seen is None else _scores(task, seen)),
+            "changed_by_growing": loop.task.changed,
+            "batch": loop.recipe.batch,
+            "history": loop.history,
         },
-        calibration=_calibration(job, seen),
+        calibration=_calibration(task, seen),
     )
 
 
-def _calibration(job: LearnTask, seen: Measured | None) -> dict[str, Any]:
-    """Return how scores become probabilities: for what was taught as the dev set tells, else as before."""
-    before = {t: one for t, one in job.version.lineage.calibration.items() if t in job.version.types}
-    found = {} if seen is None or job.dev is None else seen.curves  # of what it has learned by heart, it is too sure
-    return {**before, **{type_: one for type_, one in found.items() if type_ in job.taught}}
+def _calibration(task: LearnTask, seen: Measured | None) -> dict[str, Any]:
+    """Return how scores become probabilities: for what was taught as the dev set shows, else as before."""
+    before = {t: curve for t, curve in task.version.lineage.calibration.items() if t in task.version.types}
+    found = {} if seen is None or task.dev is None else seen.curves  # on its training data a model is too sure
+    return {**before, **{type_: curve for type_, curve in found.items() if type_ in task.taught}}
 
 
-def _scores(job: LearnTask, seen: Measured) -> dict[str, Any]:
-    """Return the scores of the types the dev set tells something about, those of old ones before, and the balance."""
-    after, before = (one.as_dict()["per_type"] for one in (seen.after, seen.before))
-    told = {type_: one for type_, one in after.items() if job.dev and type_ in job.told and one["support"]}
-    data = {"sentences": len(job.dev or job.train), "place": job.place}
-    old = {type_: before[type_] for type_ in told if type_ in job.version.types}
+def _scores(task: LearnTask, seen: Measured) -> dict[str, Any]:
+    """Return the scores of the types annotated in the dev set, those of old ones before, and what the task did."""
+    after, before = (scores.as_dict()["per_type"] for scores in (seen.after, seen.before))
+    new = {type_: row for type_, row in after.items() if task.dev and type_ in task.annotated and row["support"]}
+    data = {"sentences": len(task.measured_on), "place": task.place}
+    old = {type_: before[type_] for type_ in new if type_ in task.version.types}
     return {
-        "per_type": told,
-        **({"before": old} if old or job.dev_given else {}),
-        "balance": balance(seen, job.taught, job.told, data),
+        "per_type": new,
+        **({"before": old} if old or task.dev_given else {}),
+        "balance": balance(seen, task.taught, task.annotated, data),
     }
-
-
-def _with_last_good(error: Diverged, training: TrainingLoop, job: LearnTask, folder: Path | None) -> Diverged:
-    """Save the last epoch before the loss broke, if there is one, and say where."""
-    epoch = training.facts["epoch"]
-    if folder is None or not epoch:
-        return error
-    place = _partial(folder) / f"epoch-{epoch}"
-    if not place.exists():
-        student = training.student.settled().eval()
-        Version(student, _lineage(job, training, student)).save(place)
-    return Diverged(f"{error}; the last good epoch is kept in {place}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -9,18 +10,19 @@ from typing import Any
 
 import torch
 
-from retainer.metrics.f1 import predicted_spans, spans_by_sentence
+from retainer.metrics.f1 import spans_by_sentence
+from retainer.model.decode import predicted_spans
 from retainer.runtime import repeatable
+from retainer.training.learn_task import LearnTask
 from retainer.training.loop import TrainingLoop
 from retainer.training.prepare import PreparedTask, prepare
 from retainer.training.progress import Progress
-from retainer.training.request import LearnTask
 from retainer.training.speed.attention_maps import attention_maps
 from retainer.training.step import TrainingStep
 
-TRIED = 6
+TIMED_STEPS = 6
 """Steps that are timed; the first is not counted, because it also gets things ready."""
-SHOWN = 3
+EXAMPLES_PER_TYPE = 3
 """Examples of pseudo labels per old type."""
 
 
@@ -29,7 +31,7 @@ class Preview:
     """What a run would do."""
 
     new: tuple[str, ...]
-    again: tuple[str, ...]
+    retaught: tuple[str, ...]
     """Old types that are taught again."""
     old: tuple[str, ...]
     method: str
@@ -38,79 +40,86 @@ class Preview:
     dev: dict[str, Any] | None
     batch: int
     steps: int
-    """Steps of all epochs; early stop may save some."""
+    """Steps of all epochs; early stopping may save some."""
     seconds: float
-    """What they would take on this machine, as far as a few steps can tell; scoring the dev set comes on top."""
-    guesses: dict[str, dict[str, Any]] | None
-    """Entities of old types the method would take for gold: how many, and the first few; None if it guesses none."""
+    """What they would take on this machine, as far as a few steps show; scoring the dev set comes on top."""
+    pseudo_labels: dict[str, dict[str, Any]] | None
+    """Entities of old types the method would take for gold: how many, and the first few; None if it takes none."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON document, under the keys it has always had."""
+        keys = {"retaught": "again", "pseudo_labels": "guesses"}
+        return {keys.get(name, name): value for name, value in dataclasses.asdict(self).items()}
 
 
-def preview(job: LearnTask) -> Preview:
-    """Prepare a run, try a few steps on a student that is thrown away, and tell what was seen."""
-    with repeatable(job.version.tagger.device, job.seed, strict=False):
-        start, data = job.version.tagger, (job.train, job.chooser)
-        lesson = prepare(start, *data, job.new, job.method, job.recipe, seeds=job.seeds, truth=job.truth)
-        training = TrainingLoop(lesson, job.recipe, job.seed, Progress())
-        guesses = _guesses(job, lesson)
-        seconds = _seconds_per_step(training) * training.steps * job.recipe.epochs
+def preview(task: LearnTask) -> Preview:
+    """Prepare a run, try a few steps on a student that is thrown away, and report what was seen."""
+    with repeatable(task.version.tagger.device, task.seed, strict=False):
+        prepared = prepare(task.version.tagger, task.data, task.method, task.recipe)
+        loop = TrainingLoop(prepared, task.recipe, task.seed, Progress())
+        pseudo_labels = _pseudo_labels(task, prepared)
+        steps = loop.steps * task.recipe.epochs
+        seconds = _seconds_per_step(loop) * steps
+    train = task.data.train
     return Preview(
-        new=job.new,
-        again=job.truth.again,
-        old=_old(job),
-        method=job.facts["method"],
-        train={"sentences": len(job.train), "entities": dict(sorted(job.train.counts.items()))},
-        exemplars=job.facts["data"].get("exemplars"),
-        dev=_dev(job),
-        batch=training.recipe.batch,
-        steps=training.steps * job.recipe.epochs,
+        new=task.new,
+        retaught=task.data.retaught,
+        old=_old(task),
+        method=task.facts["method"],
+        train={"sentences": len(train), "entities": dict(sorted(train.counts.items()))},
+        exemplars=task.facts["data"].get("exemplars"),
+        dev=_dev(task),
+        batch=loop.recipe.batch,
+        steps=steps,
         seconds=seconds,
-        guesses=guesses,
+        pseudo_labels=pseudo_labels,
     )
 
 
-def _dev(job: LearnTask) -> dict[str, Any] | None:
-    """Say on what the result will be looked at, and whether an epoch is chosen on it."""
-    if job.dev is None:
+def _dev(task: LearnTask) -> dict[str, Any] | None:
+    """Say on what the result will be measured, and whether an epoch is chosen on it."""
+    if task.dev is None:
         return None
-    return {"sentences": len(job.dev), "set_aside": not job.dev_given, "chooses": job.chooser is not None}
+    return {"sentences": len(task.dev), "set_aside": not task.dev_given, "chooses": task.data.dev is not None}
 
 
-def _old(job: LearnTask) -> tuple[str, ...]:
+def _old(task: LearnTask) -> tuple[str, ...]:
     """Return the types to keep: those the model knows and the data do not teach."""
-    return tuple(type_ for type_ in job.version.types if type_ not in job.taught)
+    return tuple(type_ for type_ in task.version.types if type_ not in task.taught)
 
 
-def _seconds_per_step(training: TrainingLoop) -> float:
+def _seconds_per_step(loop: TrainingLoop) -> float:
     """Time a few steps of an epoch; its batches come in a random order, so long and short ones are among them."""
-    lesson, spent = training.lesson, []
-    training.vocabulary.narrow()
-    with attention_maps([training.student, lesson.live] if "maps" in lesson.method.needs else []):
-        descent = TrainingStep(lesson, training.slice, training.recipe)
-        descent.begin(0)
-        for windows, length in training.slice.shuffled(training.recipe.batch, training.seed)[:TRIED]:
+    spent = []
+    loop.embeddings.narrow()
+    with attention_maps(loop.task.mapped):
+        step = TrainingStep(loop.task, loop.slice, loop.recipe)
+        step.begin(0)
+        for windows, length in loop.slice.shuffled(loop.recipe.batch, loop.seed)[:TIMED_STEPS]:
             began = time.perf_counter()
-            descent(windows, length)
-            if training.student.device.type == "cuda":
-                torch.cuda.synchronize(training.student.device)
+            step(windows, length)
+            if loop.student.device.type == "cuda":
+                torch.cuda.synchronize(loop.student.device)
             spent.append(time.perf_counter() - began)
     counted = spent[1:] or spent
     return sum(counted) / len(counted)
 
 
-def _guesses(job: LearnTask, lesson: PreparedTask) -> dict[str, dict[str, Any]] | None:
+def _pseudo_labels(task: LearnTask, prepared: PreparedTask) -> dict[str, dict[str, Any]] | None:
     """Collect the entities of old types among the labels a method gives to unannotated words."""
-    labels = None if lesson.base else lesson.method.guesses(lesson.memory)
+    labels = None if prepared.base else prepared.method.pseudo_labels(prepared.memory)
     if labels is None:
         return None
-    old = _old(job)
-    starts = lesson.slice.sentence_starts
-    spans = spans_by_sentence(predicted_spans(labels.cpu().numpy(), lesson.student.labels, starts, old), starts, old)
+    old, starts = _old(task), prepared.slice.sentence_starts
+    found = predicted_spans(labels.cpu().numpy(), prepared.student.labels, starts, old)
     counts: Counter[str] = Counter()
     examples: dict[str, list[str]] = {type_: [] for type_ in old}
-    for row, (sentence, found) in enumerate(zip(job.train, spans, strict=False), 1):
-        for span in found:
+    for row, (sentence, spans) in enumerate(
+        zip(task.data.train, spans_by_sentence(found, starts, old), strict=False), 1
+    ):
+        for span in spans:
             counts[span.type] += 1
-            if len(examples[span.type]) < SHOWN:
+            if len(examples[span.type]) < EXAMPLES_PER_TYPE:
                 words = " ".join(sentence.words[span.start : span.end])
                 examples[span.type].append(f"sentence {row}: {words!r}")
     return {type_: {"count": counts[type_], "examples": examples[type_]} for type_ in old}

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_type_hints
 
 from retainer.errors import InputError, nearest, unknown
 
-ENOUGH = 100
+ENOUGH_TO_SELECT = 100
 """Entities of what is taught that a part set aside must have for an epoch to be chosen on it. With fewer, the best of
 ten epochs is best by chance, and often an early one; the last did better on two corpora (results/README.md)."""
 
@@ -23,7 +23,7 @@ class Recipe:
     epochs: int = 10
     """Passes over the slice."""
     batch: int = 32
-    """Sentences per step at most: fewer, down to 8, where an epoch of a small slice would have less than 32 steps."""
+    """Most sentences per step: fewer, down to 8, where an epoch of a small slice would have less than 32 steps."""
     optimizer: Literal["adamw", "sgd"] = "adamw"
     """The optimizer."""
     base_lr: float = 2e-4
@@ -41,11 +41,11 @@ class Recipe:
     decay: Literal["linear", "constant"] = "linear"
     """What the learning rate does after that."""
     base_drop_after: int = 0
-    """First task only: after this many epochs multiply the learning rate by base_drop; 0 is never."""
+    """First task only: after this many epochs multiply the learning rate by base_drop; 0 means never."""
     base_drop: float = 0.2
     """See base_drop_after."""
     clip: float = 1.0
-    """Largest norm of the gradient; 0 is no limit."""
+    """Largest norm of the gradient; 0 means no limit."""
     head: Literal["linear", "cosine"] = "linear"
     """The kind of head a bare encoder gets."""
     freeze_old_rows: bool = True
@@ -56,21 +56,21 @@ class Recipe:
     """The epoch to keep: best dev F1 on the types that are taught, on all types (needs a dev set that has them), or the
     last."""
     patience: int = 3
-    """Stop after this many epochs without a better dev score; 0 is never."""
+    """Stop after this many epochs without a better dev score; 0 disables early stopping."""
     holdout: float = 0.1
-    """Share of the data set aside when no dev set is given: to look at in the end, and, if it has ENOUGH entities of
-    what is taught, to select on; otherwise the last epoch is kept."""
+    """Share of the data set aside when no dev set is given: to measure on in the end, and, if it has at least 100
+    entities of what is taught, to select the epoch on; otherwise the last epoch is kept."""
     repeat: int = 1
-    """Show the sentences of a type that is rarer than another up to this many times an epoch; 1 is as they come."""
+    """Show the sentences of a type that is rarer than another up to this many times an epoch; 1 repeats none."""
     window: int = 0
-    """Cut texts into windows of this many pieces; 0 is the encoder's own limit."""
+    """Cut texts into windows of this many pieces; 0 means the encoder's own limit."""
     precision: Literal["auto", "full"] = "auto"
     """Compute in bfloat16 where the device does so itself (weights and losses are kept in full), or never."""
     capture: bool = True
     """On a GPU, record a step once per shape and replay it: the same kernels without waiting for Python."""
 
     def __post_init__(self) -> None:
-        """Refuse numbers with which nothing can be learned."""
+        """Refuse values with which nothing can be learned."""
         for field in ("epochs", "batch", "base_lr", "lr", "head_factor", "repeat"):
             if not getattr(self, field) > 0:
                 raise InputError(f"{field} must be above 0, not {getattr(self, field)}")

@@ -1,14 +1,14 @@
-"""A run again: the arguments of `learn` out of the record of the version it made.
+"""Reproducing a run: the arguments of `learn` out of the record of the version it made.
 
-A record has everything that determines a version but the data, and of these the fingerprints; it has no path, which is
-nobody else's business. So whoever repeats a run says where the data lie, and is told if they are not the same.
+A record has everything that determines a version except the data, of which it has the fingerprints; it has no paths,
+because those are private. So the user says where the data are, and a note or a refusal follows if they differ.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from retainer.errors import InputError
 from retainer.methods import METHODS
 from retainer.runtime import versions
+from retainer.training.progress import Progress
 from retainer.versions.history import short, told
 from retainer.versions.lineage import FILE, Lineage
 
@@ -37,7 +38,7 @@ def expanded(argv: Sequence[str]) -> tuple[list[str], str | None]:
 
 
 def _record_file(value: str) -> Path | None:
-    """Return the record somebody means: that of a folder, or a file that is one."""
+    """Return the path of a record: that of a folder, or a file that is one."""
     path = Path(value) / FILE if value and os.path.isdir(value) else Path(value)
     if not value or not os.path.isfile(path):  # unlike those of a Path, these take a name that is too long
         return None
@@ -55,7 +56,7 @@ def record_of(path: str | Path) -> Lineage:
     try:
         record = Lineage.of(json.loads(Path(path).read_text(encoding="utf-8")))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise InputError(f"{path} is damaged ({error}), so nobody knows what was done") from None
+        raise InputError(f"{path} is damaged ({error}) and cannot be reproduced") from None
     if record.change:
         raise InputError(
             f"{path} is of a version that was not learned ({told(record.change)}); there is no run to repeat"
@@ -89,7 +90,11 @@ def _text(value: Any) -> str:
 
 def _method(name: str) -> str:
     """Return the name of a method; one with fields of its own is recorded by its class."""
-    return name if name in METHODS else next((one for one, way in METHODS.items() if type(way).__name__ == name), name)
+    return (
+        name
+        if name in METHODS
+        else next((key for key, method in METHODS.items() if type(method).__name__ == name), name)
+    )
 
 
 def _start(record: Lineage, folder: Path) -> str:
@@ -118,22 +123,22 @@ class Reproduction:
     record: Lineage
     anyway: bool = False
 
-    def check(self, facts: Mapping[str, Any], parent_hash: str, tell: Callable[[str], None]) -> None:
-        """Refuse what cannot give the same version, unless that was said to be fine; tell what else differs."""
+    def check(self, facts: Mapping[str, Any], parent_hash: str, progress: Progress) -> None:
+        """Refuse what cannot give the same version, unless --anyway was given; note what else differs."""
         name = f"version {short(self.record.own_hash)}"
         if other := self._other(facts, parent_hash):
-            said = f"this is not what {name} was learned from: {'; '.join(other)}"
+            difference = f"this is not what {name} was learned from: {'; '.join(other)}"
             if not self.anyway:
-                raise InputError(f"{said}; to learn with the same settings all the same, say --anyway")
-            tell(said)
+                raise InputError(f"{difference}; to learn with the same settings all the same, add --anyway")
+            progress.note(difference)
         if self._chosen() != facts["data"]["dev_chooses"]:
-            ways = ("the last epoch is kept", "the epoch is chosen on the dev set")
-            tell(f"{name} chose its epoch otherwise; here {ways[facts['data']['dev_chooses']]}, so the result differs")
+            rule = "the epoch is chosen on the dev set" if facts["data"]["dev_chooses"] else "the last epoch is kept"
+            progress.note(f"{name} chose its epoch differently; here {rule}, so the result differs")
         if changed := self._changed(facts):
-            tell(f"not the settings of {name}: {', '.join(changed)}")
+            progress.note(f"not the settings of {name}: {', '.join(changed)}")
         now = versions()
         if newer := [f"{one} {old} (here {now[one]})" for one, old in self.record.versions.items() if now[one] != old]:
-            tell(f"{name} was made with {', '.join(newer)}; the last bits may differ")
+            progress.note(f"{name} was made with {', '.join(newer)}; the last bits may differ")
 
     def _other(self, facts: Mapping[str, Any], parent_hash: str) -> list[str]:
         """Name what goes into the run and is not what it was."""
@@ -155,7 +160,7 @@ class Reproduction:
         return bool(self.record.data.get("dev_chooses", self.record.scores.get("dev") is not None))
 
     def _changed(self, facts: Mapping[str, Any]) -> list[str]:
-        """Name the settings that somebody gave another value."""
+        """Name the settings that have another value."""
         record, plain = self.record, json.loads(json.dumps(dict(facts)))
         then: dict[str, Any] = {
             "method": record.method,

@@ -1,180 +1,158 @@
-"""A job: what `learn` was asked to do, looked up and checked before anything is computed."""
+"""What `learn` is asked for: by the verb, the bench, a preview and the public function alike."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from retainer.data.corpus import Corpus, fingerprint
+from retainer.data.corpus import Corpus
 from retainer.data.io import read
 from retainer.data.tasks import hide, require_types
 from retainer.errors import InputError, nearest
-from retainer.methods import Method, name_of
+from retainer.methods import Method
 from retainer.methods import method as find_method
 from retainer.model.onnx import Exported
 from retainer.runtime import pick_device
-from retainer.training.oversampling import uneven
-from retainer.training.prepare import SplitRows, hold_out, set_aside
-from retainer.training.recipe import ENOUGH, Recipe
-from retainer.training.teacher_targets import OldTypeAnnotation
+from retainer.training.learn_task import LearnTask
+from retainer.training.progress import Progress
+from retainer.training.recipe import ENOUGH_TO_SELECT, Recipe
+from retainer.training.reproduce import Reproduction
+from retainer.training.task_data import SplitRows, TaskData, hold_out, take_out
 from retainer.versions.version import Version, load
+
+Data = Corpus | str | Path
 
 
 @dataclass(frozen=True)
-class LearnTask:
-    """What `learn` was asked to do, looked up and checked."""
+class RunOptions:
+    """How a run is carried out; none of it changes what is learned."""
 
-    version: Version
-    new: tuple[str, ...]
-    corpus: Corpus
-    train: Corpus
-    dev: Corpus | None
-    method: Method
-    recipe: Recipe
-    seed: int
-    dev_given: bool
-    """Whether the dev set was given, and not set aside."""
-    seeds: SplitRows = SplitRows()
-    truth: OldTypeAnnotation = OldTypeAnnotation()
-    exemplars: Corpus | None = None
-
-    @property
-    def taught(self) -> tuple[str, ...]:
-        """The types this task is about: the new ones, and the old ones there are more data for."""
-        return (*self.new, *self.truth.again)
-
-    @cached_property
-    def chooser(self) -> Corpus | None:
-        """The sentences an epoch is chosen on: the dev set that was given, or the part set aside if it tells enough."""
-        told = 0 if self.dev is None else sum(self.dev.counts[type_] for type_ in self.taught)
-        return self.dev if self.dev_given or told >= ENOUGH else None
+    out: Path | None = None
+    """The folder of the new version."""
+    keep_parent: bool = False
+    """Put into ``out`` what `retainer rollback` needs to write the previous version again."""
+    state_folder: Path | None = None
+    """Where an unfinished run keeps its state; beside ``out`` unless given."""
+    checkpoint_seconds: float = 60.0
+    progress: Progress = field(default_factory=Progress)
+    measure: bool = True
+    """Whether both versions look at the dev set once in the end."""
+    reproduces: Reproduction | None = None
+    """The run to repeat: other data and another start than its own are refused."""
 
     @property
-    def notes(self) -> list[str]:
-        """What is worth knowing about the data before anything is learned."""
-        some = [type_ for type_ in self.train.types if type_ not in self.taught]
-        rare = uneven(self.train.sentences, self.taught) if self.recipe.repeat == 1 else ""
-        told = [f"{rare}; --set.repeat 5 shows the rarer ones up to five times an epoch"] if rare else []
-        if not some:
-            return told
-        return told + [
-            f"{self.corpus.source} also has entities of {', '.join(some)}, which the model knows: they are gold where "
-            f"they stand, and elsewhere the model goes by what it knew; if all of them are annotated, say so (--types "
-            f"{','.join((*self.taught, *some))})"
-        ]
-
-    @property
-    def place(self) -> str:
-        """Where the sentences come from that both versions look at in the end."""
-        return "of the dev set" if self.dev_given else "it learned from" if self.dev is None else "set aside"
-
-    @cached_property
-    def told(self) -> tuple[str, ...]:
-        """The types of which every entity in the dev set is annotated, as far as anybody can know.
-
-        In a part set aside of the training data old types may be annotated here and there, which measures nothing.
-        """
-        return self.dev.types if self.dev_given and self.dev is not None else self.taught
-
-    @cached_property
-    def facts(self) -> dict[str, Any]:
-        """Collect everything that determines the result."""
-        return {
-            "parent": self.version.fingerprint,
-            "new": list(self.new),
-            "again": self.truth.again,
-            "data": {
-                **_described(self.train),
-                "dev_sha256": "" if self.dev is None else fingerprint(self.dev),
-                "dev_sentences": 0 if self.dev is None else len(self.dev),
-                "dev_given": self.dev_given,
-                "dev_chooses": self.chooser is not None and self.recipe.select != "last",
-                **({} if self.exemplars is None else {"exemplars": _described(self.exemplars)}),
-            },
-            "method": name_of(self.method),
-            "fields": dataclasses.asdict(self.method),
-            "recipe": dataclasses.asdict(self.recipe),
-            "seed": self.seed,
-        }
+    def state(self) -> Path | None:
+        """The folder of the state of an unfinished run, if it is to be kept."""
+        if self.state_folder is None and self.out is not None:
+            return self.out.with_name(self.out.name + ".partial")
+        return self.state_folder
 
 
-def job_of(
-    data: Corpus | str | Path,
-    start: Version | str | Path,
-    types: Sequence[str] | None,
-    method: Method | str,
-    dev: Corpus | str | Path | None,
-    recipe: Recipe,
-    seed: int,
-    device: str,
-    exemplars: Corpus | str | Path | None = None,
-) -> LearnTask:
-    """Check everything that can be wrong before anything is computed."""
-    way = find_method(method) if isinstance(method, str) else method
-    corpus = data if isinstance(data, Corpus) else read(data)
-    chosen = tuple(types) if types else corpus.types
-    require_types(corpus, chosen)
-    dev_set = dev if isinstance(dev, Corpus) or dev is None else read(dev)
-    version = start if isinstance(start, Version) else load(start, device=device, head=recipe.head)
-    if isinstance(version.tagger, Exported):
-        raise InputError("an ONNX export cannot learn; start from the version it came from")
-    version.tagger.to(pick_device(device))
-    if way.quirks != version.tagger.quirks:
-        raise InputError("this method repeats the defects of released code and is for `retainer bench` alone; use rdp")
-    if way.joint and version.types:
-        version = _from_encoder(version, corpus, device, recipe)
-    new = _new_types(version, corpus, chosen, named=bool(types))
-    again = tuple(type_ for type_ in chosen if type_ not in new) if types else ()
-    kept = exemplars if isinstance(exemplars, Corpus) or exemplars is None else read(exemplars)
-    truth = OldTypeAnnotation(again) if kept is None else _with_exemplars(kept, version, new, again)
-    shown = hide(corpus, chosen)
-    if dev_set is not None:
-        _require_selectable(dev_set, version, (*new, *again), recipe)
-    given = dev_set is not None
-    train, dev_set = (shown, dev_set) if given else hold_out(shown, recipe.holdout, seed)
-    version, seeds = _parted(version, new)
-    return LearnTask(version, new, corpus, train, dev_set, way, recipe, seed, given, seeds, truth, kept)
+@dataclass(frozen=True)
+class LearnRequest:
+    """What to learn from what, and how; paths and names are not looked up yet."""
+
+    data: Data
+    start: Version | str | Path = "builtin"
+    types: Sequence[str] | None = None
+    """The types to learn; of these every entity is annotated. Without them, all types of the data."""
+    method: Method | str = "rdp"
+    recipe: Recipe = Recipe()
+    seed: int = 0
+    dev: Data | None = None
+    exemplars: Data | None = None
+    device: str = "auto"
+
+    def resolve(self) -> LearnTask:
+        """Look everything up, and check all that can be wrong before anything is computed."""
+        method = find_method(self.method) if isinstance(self.method, str) else self.method
+        corpus = _read(self.data)
+        chosen = tuple(self.types) if self.types else corpus.types
+        require_types(corpus, chosen)
+        dev = None if self.dev is None else _read(self.dev)
+        version = self._starting_version(method, corpus)
+        new = _new_types(version, corpus, chosen, named=bool(self.types))
+        retaught = tuple(type_ for type_ in chosen if type_ not in new) if self.types else ()
+        exemplars = None if self.exemplars is None else _checked_exemplars(_read(self.exemplars), version, new)
+        if dev is not None:
+            _require_selectable(dev, version, (*new, *retaught), self.recipe)
+        shown = hide(corpus, chosen)
+        train, held_out = (shown, None) if dev is not None else hold_out(shown, self.recipe.holdout, self.seed)
+        version, split_rows = _without_split_types(version, new)
+        return LearnTask(
+            version=version,
+            method=method,
+            recipe=self.recipe,
+            seed=self.seed,
+            corpus=corpus,
+            data=TaskData(
+                train,
+                new,
+                dev if dev is not None else _enough_to_select(held_out, (*new, *retaught)),
+                retaught,
+                () if exemplars is None else exemplars.sentences,
+                split_rows,
+            ),
+            dev=dev if dev is not None else held_out,
+            dev_given=dev is not None,
+            exemplars=exemplars,
+        )
+
+    def _starting_version(self, method: Method, corpus: Corpus) -> Version:
+        """Load the version to start from, on its device; joint training starts over from the encoder."""
+        start = self.start
+        version = start if isinstance(start, Version) else load(start, device=self.device, head=self.recipe.head)
+        if isinstance(version.tagger, Exported):
+            raise InputError("an ONNX export cannot learn; start from the version it came from")
+        version.tagger.to(pick_device(self.device))
+        if method.quirks != version.tagger.quirks:
+            raise InputError(
+                "this method repeats the defects of released code and is for `retainer bench` alone; use rdp"
+            )
+        if method.joint and version.types:
+            return _from_encoder(version, corpus, self.device, self.recipe)
+        return version
 
 
-def _described(corpus: Corpus) -> dict[str, Any]:
-    """Return fingerprint and counts of some data; no text."""
-    counts = dict(sorted(corpus.counts.items()))
-    return {"sha256": fingerprint(corpus), "sentences": len(corpus), "entities": counts}
+def _read(data: Data) -> Corpus:
+    return data if isinstance(data, Corpus) else read(data)
 
 
-def _with_exemplars(kept: Corpus, version: Version, new: Sequence[str], again: Sequence[str]) -> OldTypeAnnotation:
-    """Check the exemplars: they are about types the model knows, and about none that nobody teaches."""
-    known = version.learned_types
+def _enough_to_select(held_out: Corpus | None, taught: Sequence[str]) -> Corpus | None:
+    """Return a held-out part if it has enough entities to choose an epoch on."""
+    entities = 0 if held_out is None else sum(held_out.counts[type_] for type_ in taught)
+    return held_out if entities >= ENOUGH_TO_SELECT else None
+
+
+def _checked_exemplars(exemplars: Corpus, version: Version, new: Sequence[str]) -> Corpus:
+    """Refuse exemplars of types that are neither known nor taught, and those that could keep nothing."""
+    known, source = version.learned_types, exemplars.source
     if not known:
-        raise InputError(f"the model knows no type yet, so there is nothing the exemplars ({kept.source}) could keep")
-    if strange := [type_ for type_ in kept.types if type_ not in (*known, *new)]:
+        raise InputError(f"the model knows no type yet, so there is nothing the exemplars ({source}) could keep")
+    if strange := [type_ for type_ in exemplars.types if type_ not in (*known, *new)]:
         raise InputError(
-            f"{kept.source} has entities of {strange[0]!r}{nearest(strange[0], known)}, which the model does not know "
+            f"{source} has entities of {strange[0]!r}{nearest(strange[0], known)}, which the model does not know "
             f"and this run does not teach; exemplars are about {', '.join(known)}"
         )
-    if not set(kept.types) & set(known):
+    if not set(exemplars.types) & set(known):
         raise InputError(
-            f"{kept.source} has no entity of a type the model knows ({', '.join(known)}), so these exemplars keep "
-            f"nothing"
+            f"{source} has no entity of a type the model knows ({', '.join(known)}), so these exemplars keep nothing"
         )
-    return OldTypeAnnotation(tuple(again), kept.sentences)
+    return exemplars
 
 
-def _parted(version: Version, new: Sequence[str]) -> tuple[Version, SplitRows]:
+def _without_split_types(version: Version, new: Sequence[str]) -> tuple[Version, SplitRows]:
     """Take the types out of a version that a split made and that are to be learned now; their rows are kept."""
     waiting = [type_ for type_ in new if type_ in version.types]
     if not waiting:
         return version, SplitRows()
-    tagger, seeds = set_aside(version.tagger, waiting)
-    return Version(tagger, version.lineage, version.generators, version.place), seeds
+    tagger, rows = take_out(version.tagger, waiting)
+    return Version(tagger, version.lineage, version.generators, version.place), rows
 
 
 def _new_types(version: Version, corpus: Corpus, chosen: Sequence[str], named: bool) -> tuple[str, ...]:
-    """Return the new types; if there are none, somebody may have given the wrong model, unless the types were named."""
+    """Return the new types; if there are none, the model may be the wrong one, unless the types were named."""
     new = tuple(type_ for type_ in chosen if type_ not in version.learned_types)
     if not new and not named:
         raise InputError(

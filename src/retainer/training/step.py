@@ -1,7 +1,7 @@
 """One step of training, as work for the device alone.
 
 A step reads everything that changes from step to step out of tensors and never asks the device for a number. So it
-can be recorded once for every shape of a batch and played again (``capture``).
+can be recorded once for every shape of a batch and replayed (``speed.cuda_graph``).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from retainer.methods import IGNORE, Clock, Tokens
+from retainer.model.batches import Batch, Encoded
 from retainer.model.predict import run_tagger
 from retainer.model.tagger import Tagger
 from retainer.model.tagger_output import TaggerOutput
-from retainer.model.tokenization import Batch, Encoded
 from retainer.training.prepare import PreparedTask
 from retainer.training.recipe import Recipe
 from retainer.training.speed.mixed_precision import FullPrecision, MixedPrecision, has_bfloat16
@@ -29,25 +29,25 @@ class TrainingStep:
     names: tuple[str, ...] = ()
     log: Tensor
 
-    def __init__(self, lesson: PreparedTask, slice_: Encoded, recipe: Recipe) -> None:
-        self.lesson, self.slice, self.recipe = lesson, slice_, recipe
-        student, device = lesson.student, lesson.student.device
-        _freeze(student, recipe, lesson)
+    def __init__(self, task: PreparedTask, slice_: Encoded, recipe: Recipe) -> None:
+        self.task, self.slice, self.recipe = task, slice_, recipe
+        student, device = task.student, task.student.device
+        _freeze(student, recipe, task)
         half = recipe.precision == "auto" and has_bfloat16(device)
         self.arithmetic = MixedPrecision(student) if half else FullPrecision(student)
-        self.optimizer = _optimizer(student, recipe, recipe.head_factor * lesson.method.head_speed)
+        self.optimizer = _optimizer(student, recipe, recipe.head_factor * task.method.head_speed)
         self.steps = slice_.steps(recipe.batch)
-        self.rates = _rates(recipe, self.steps, self.optimizer, lesson.base).to(device)
+        self.rates = _rates(recipe, self.steps, self.optimizer, task.base).to(device)
         self.rate = self.rates[0].clone()
         self.step = torch.zeros(1, dtype=torch.long, device=device)
-        wanted = "epoch_vectors" in lesson.method.needs
+        wanted = "epoch_vectors" in task.method.needs
         self.epoch_vectors = torch.empty(slice_.word_count if wanted else 0, student.width, device=device)
 
     def begin(self, epoch: int) -> None:
         """Get ready for the first step of an epoch."""
         self.step.fill_(epoch * self.steps)
         if len(self.epoch_vectors):
-            self.epoch_vectors.copy_(run_tagger(self.lesson.student, self.slice, hidden=True).hidden)
+            self.epoch_vectors.copy_(run_tagger(self.task.student, self.slice, hidden=True).hidden)
         self.arithmetic.tagger.train()
         self.arithmetic.refresh()
 
@@ -64,48 +64,39 @@ class TrainingStep:
         self.step += 1
 
     def _terms(self, windows: Tensor, length: int) -> dict[str, Tensor]:
-        lesson = self.lesson
+        task = self.task
         batch = self.slice.batch(windows, length)
         rows = batch.words.flatten()
-        labels = lesson.tokens.labels[rows.clamp(min=0)].masked_fill(rows < 0, IGNORE)
-        given = Tokens(labels, rows, lesson.tokens.outside, lesson.tokens.old)
-        student = self._asked(self._look(batch, given), given)
+        labels = task.tokens.labels[rows.clamp(min=0)].masked_fill(rows < 0, IGNORE)
+        given = Tokens(labels, rows, task.tokens.outside, task.tokens.old)
+        student = self._with_open_words(self._student_output(batch, given), given)
         clock = Clock(self.step // self.steps, self.recipe.epochs, self.step, self.recipe.epochs * self.steps)
         with torch.no_grad():
-            teacher = self._heard(batch, rows)
-            targets = lesson.method.targets(given, teacher, lesson.memory, clock)
-        return lesson.method.losses(student, teacher, given, targets)
+            teacher = task.teacher.outputs(batch, task.method.needs)
+            targets = task.method.targets(given, teacher, task.memory, clock)
+        return task.method.losses(student, teacher, given, targets)
 
-    def _heard(self, batch: Batch, rows: Tensor) -> TaggerOutput:
-        """Return what the teacher says of a batch; where it was told what is annotated, that is in its kept scores."""
-        lesson = self.lesson
-        if lesson.live is None:
-            return lesson.teacher.at(rows)
-        said = lesson.live.outputs(batch, lesson.method.needs)
-        return replace(said, logits=lesson.teacher.at(rows).logits) if lesson.informed else said
-
-    def _look(self, batch: Batch, given: Tokens) -> TaggerOutput:
-        """Return what the student says of a batch, and of what else the method wants it to look at."""
-        method, tagger = self.lesson.method, self.arithmetic.tagger
+    def _student_output(self, batch: Batch, given: Tokens) -> TaggerOutput:
+        """Return the student's output for a batch, and for what else the method wants it to look at."""
+        method, tagger = self.task.method, self.arithmetic.tagger
         student = tagger.outputs(batch, method.needs)
         if (gone := method.leave_out(given)) is not None:
             rest, places = self.slice.without(batch, gone)
-            student = replace(student, again=_moved(tagger.outputs(rest), places))
-        if (matches := method.matches(given, self.lesson.memory)) is not None:
+            student = replace(student, second_view=_moved(tagger.outputs(rest), places))
+        if (matches := method.matches(given, self.task.memory)) is not None:
             with torch.no_grad():
                 student = replace(student, matched=tagger.head(self.epoch_vectors[matches.clamp(min=0)]))
         return student
 
-    def _asked(self, student: TaggerOutput, given: Tokens) -> TaggerOutput:
-        """Return what the student says, of exemplars about old types only; without exemplars the very same."""
-        lesson, size = self.lesson, student.logits.shape[-1]
-        if lesson.open is None or size == given.old:
+    def _with_open_words(self, student: TaggerOutput, given: Tokens) -> TaggerOutput:
+        """Merge the new labels into O where a new type stays possible; without exemplars, return the very same."""
+        open_words = self.task.open
+        if open_words is None or student.logits.shape[-1] == given.old:
             return student
-        marked = lesson.open[given.rows.clamp(min=0)] & given.labelled
-        again = student.again and self._asked(student.again, given)
-        return replace(
-            student, logits=merge_new_into_outside(student.logits, marked, given.old, given.outside), again=again
-        )
+        marked = open_words[given.rows.clamp(min=0)] & given.labelled
+        logits = merge_new_into_outside(student.logits, marked, given.old, given.outside)
+        second = student.second_view and self._with_open_words(student.second_view, given)
+        return replace(student, logits=logits, second_view=second)
 
     def _update(self) -> None:
         groups = self.optimizer.param_groups
@@ -123,18 +114,18 @@ class TrainingStep:
 
 
 def _moved(outputs: TaggerOutput, places: Tensor) -> TaggerOutput:
-    """Put what was said of a shortened batch where its positions stand in the whole one; the rest means nothing."""
+    """Put the output for a shortened batch where its positions stand in the whole one; the rest means nothing."""
     back = places.argsort(dim=1).unsqueeze(-1)
     rows = (tensor.view(*places.shape, -1) for tensor in (outputs.logits, outputs.hidden))
     logits, hidden = (row.gather(1, back.expand_as(row)).flatten(0, 1) for row in rows)
     return TaggerOutput(logits, hidden)
 
 
-def _freeze(student: Tagger, recipe: Recipe, lesson: PreparedTask) -> None:
+def _freeze(student: Tagger, recipe: Recipe, task: PreparedTask) -> None:
     """Take what must not move out of training, and back in what did not move in an earlier task."""
-    only_new = lesson.method.trainable == "new rows"
+    only_new = task.method.trainable == "new rows"
     student.body.requires_grad_(not only_new)
-    if (recipe.freeze_old_rows or only_new) and not lesson.base:
+    if (recipe.freeze_old_rows or only_new) and not task.base:
         student.head.old.requires_grad_(False)
     if recipe.freeze_embeddings:
         student.network.get_input_embeddings().requires_grad_(False)

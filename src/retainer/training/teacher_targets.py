@@ -1,23 +1,22 @@
-"""What an annotation tells about the old types, and a teacher who knows it.
+"""What an annotation says about the old types, and the teacher's scores conditioned on it.
 
-In the data of a new task the absence of an old type means nothing: nobody looked for it. But old types may be annotated
-too. Where one stands, it is the truth; and where it is known that all of a type are annotated, a word without one is
-truly none. Then the teacher's own opinion must neither override the annotation nor add to it. So what the frozen
-teacher says is conditioned on what is known: a label that the annotation rules out has no probability, and the others
-share what it had. Where nobody looked for the new types, in old sentences that were kept, the student is asked about
-the old ones only. Every method learns from such answers, and none has to know about it.
+In the data of a new task the absence of an old type means nothing: it was not annotated. But old types may be annotated
+too. Where one is, it is gold; and where all entities of a type are known to be annotated, a word without one is truly
+not of that type. Then the teacher's opinion must neither override the annotation nor add to it. So the frozen teacher's
+scores are conditioned on what is known: a label that the annotation rules out has no probability, and the others share
+what it had. In old sentences that were kept, where the new types were not annotated, the student is asked about the old
+types only. Every method learns from such targets, and none has to know about it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from retainer.data.labels import Labels
-from retainer.data.spans import Sentence
+from retainer.training.task_data import TaskData
 
 IMPOSSIBLE = -1e4
 """The score of a label that is ruled out: its probability is 0, and products with its logarithm stay finite."""
@@ -27,26 +26,16 @@ Part = tuple[int, Container[str]]
 """A number of words, and the types of which every entity among them is annotated."""
 
 
-@dataclass(frozen=True)
-class OldTypeAnnotation:
-    """What is known of the old types in a slice."""
+def open_words(data: TaskData, gold: Tensor, outside: int) -> Tensor | None:
+    """Return the words that may be of a new type, annotated or not: those of the exemplars that are O.
 
-    again: tuple[str, ...] = ()
-    """Old types of which every entity is annotated: they are taught again, and their rows in the head learn."""
-    exemplars: tuple[Sentence, ...] = ()
-    """Annotated sentences of old types that somebody could keep: they join the slice. Gold where it stands; elsewhere
-    the teacher speaks of the old types, and whether a word is of a new type stays open, for nobody looked."""
-
-    def open(self, gold: Tensor, outside: int, real: int) -> Tensor | None:
-        """Return the words that may be of a new type, annotated or not: those of the exemplars that are O.
-
-        The first ``real`` words are the data's, then come the exemplars, then sentences that were made up.
-        """
-        if not self.exemplars:
-            return None
-        place = torch.arange(len(gold), device=gold.device)
-        kept = sum(len(sentence.words) for sentence in self.exemplars)
-        return (gold == outside) & (place >= real) & (place < real + kept)
+    The words of the data come first, then those of the exemplars, then synthetic ones.
+    """
+    if not data.exemplars:
+        return None
+    place = torch.arange(len(gold), device=gold.device)
+    first = data.train_words
+    return (gold == outside) & (place >= first) & (place < first + data.exemplar_words)
 
 
 def ruled_out(gold: Tensor, parts: Sequence[Part], labels: Labels) -> Tensor | None:
@@ -69,8 +58,8 @@ def ruled_out(gold: Tensor, parts: Sequence[Part], labels: Labels) -> Tensor | N
 def merge_new_into_outside(logits: Tensor, open_: Tensor, old: int, outside: int) -> Tensor:
     """Return a student's scores as if new labels were O for the words that may be of a new type.
 
-    Its probability of O is then that of O and of all new labels together. So whoever says O to such a word, a label or
-    a teacher who knows nothing new, says only that it is of no old type, and pushes no new type down.
+    Its probability of O is then that of O and of all new labels together. So a label O, or a teacher that knows no new
+    type, says only that such a word is of no old type, and pushes no new type down.
     """
     label = torch.arange(logits.shape[-1], device=logits.device)
     either = logits.masked_fill((label < old) & (label != outside), IMPOSSIBLE).logsumexp(dim=-1, keepdim=True)

@@ -19,7 +19,7 @@ from retainer.files import new_folder
 from retainer.metrics.calibration import apply, hits, read_curves, reliability
 from retainer.metrics.f1 import Scores, gold_spans, score, spans_by_sentence
 from retainer.model.builtin import HUB_NAME, sha256
-from retainer.model.heads import Kind
+from retainer.model.heads import HeadKind
 from retainer.model.onnx import FILE as ONNX
 from retainer.model.onnx import Exported, export, load_exported
 from retainer.model.predict import entities, find, scores_of
@@ -248,7 +248,7 @@ def _whole(text: str) -> str:
     return text
 
 
-def load(spec: str | Path, *, device: str = "auto", head: Kind = "linear", need_head: bool = False) -> Version:
+def load(spec: str | Path, *, device: str = "auto", head: HeadKind = "linear", need_head: bool = False) -> Version:
     """Load ``builtin``, a version's folder, any token-classification checkpoint, or a bare encoder.
 
     Folders we saved are checked against their recorded hash first. A bare encoder gets an empty head of the given

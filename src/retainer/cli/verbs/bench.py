@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retainer.bench.preset import OWN, Preset, own
+from retainer.bench.preset import OWN, Preset, Setting, own
 from retainer.bench.preset import preset as find_preset
 from retainer.bench.preset import quick as quick_look
 from retainer.cli.output import say, say_json, say_table
@@ -39,15 +40,15 @@ def bench(
     jobs: int = 1,
     quick: bool = False,
     new: str = "",
-    set: dict[str, Any] = {},  # noqa: B006 (the parser needs the kind, and nobody changes it)
+    set: dict[str, Any] = {},  # noqa: B006 (the parser needs the kind; it is never changed)
     rerun: bool = False,
     json: bool = False,
     device: str = "auto",
 ) -> None:
     """Measure methods over the tasks of a benchmark, side by side; what is measured already is not measured again.
 
-    A cell is one JSON file, OUT/PRESET/SETTING/METHOD/seed-N.json; OUT/PRESET/table.md has all that were ever measured
-    there, in whichever call. A bench that was stopped goes on where it was when it is called again.
+    A cell is one JSON file, OUT/PRESET/SETTING/METHOD/seed-N.json; OUT/PRESET/table.md has all cells ever measured
+    there. A bench that was stopped continues where it was when it is called again.
 
     :param preset: conll2003, fewnerd, i2b2, ontonotes5, snips or wnut17; own takes the types your data have
     :param data: folder with train, dev and test files, or with folders of documents by these names; of your own, a
@@ -67,18 +68,19 @@ def bench(
     :param device: auto, cpu or cuda
     """
     chosen = _chosen(preset, data, quick, new)
-    cells = _cells(chosen, setting, methods, seeds, encoder, recipe, set)
+    cells = _Choice(setting, methods, seeds, encoder, recipe, set).cells(chosen)
     if jobs < 1:
         raise InputError(f"--jobs must be at least 1, not {jobs}")
     from retainer.bench.run import Bench, run_bench
     from retainer.report.bench.folder import read_folder
 
-    with board(cells) as (say_so, show):
-        found = run_bench(Bench(Path(data), Path(out), chosen.types, device, rerun), cells, jobs, say_so, show)
+    with board(cells) as progress:
+        results = run_bench(Bench(Path(data), Path(out), chosen.types, device, rerun), cells, jobs, progress)
+    documents = [result.as_dict() for result in results]
     if json:
-        say_json(found)
+        say_json(documents)
     else:
-        ranked = rankings(found, chosen)
+        ranked = rankings(documents, chosen)
         for table in tables(ranked):
             say_table(table)
         if quick:
@@ -98,39 +100,49 @@ def _chosen(preset: str, data: str, short: bool, new: str) -> Preset:
     else:
         known = find_preset(preset)
         if not Path(data).is_dir():
-            raise InputError(f"{data} is no folder; --data takes a folder with train, dev and test files")
+            raise InputError(f"{data} is not a folder; --data takes a folder with train, dev and test files")
     return quick_look(known, new) if short else known
 
 
-def _cells(
-    chosen: Preset,
-    settings: tuple[str, ...],
-    methods: tuple[str, ...],
-    seeds: tuple[str, ...],
-    encoder: str,
-    recipe: str,
-    changes: dict[str, Any],
-) -> list[Cell]:
-    """Check the call and return the cells it asks for."""
-    from retainer.bench.cell import Cell
+@dataclass(frozen=True)
+class _Choice:
+    """What a call asks for; what it leaves open is the preset's."""
 
-    ways = {name: find_method(name) for name in methods or chosen.methods}
-    known = {name: {field.name for field in dataclasses.fields(way)} for name, way in ways.items()}
-    for name in changes:
-        if name not in RECIPE_FIELDS.union(*known.values()):
-            close = nearest(name, RECIPE_FIELDS.union(*known.values()))
-            some = " or ".join(ways) if len(ways) < 4 else "any of these methods"
-            raise InputError(f"neither the recipe nor {some} has a field {name!r}{close}")
-    of_recipe = {name: value for name, value in changes.items() if name in RECIPE_FIELDS}
-    cells = []
-    for one in (chosen.setting(name) for name in settings or chosen.settings):
-        full = find_recipe(recipe).changed({"epochs": one.epochs} | of_recipe)
-        for name in ways:
-            fields = {field: value for field, value in changes.items() if field in known[name]}
-            way = find_method(name, fields)
-            numbers = [_seed(seed) for seed in seeds] or chosen.seeds_of(name)
-            cells += [Cell(chosen.name, one, name, way, seed, encoder, full) for seed in numbers]
-    return cells
+    settings: tuple[str, ...]
+    methods: tuple[str, ...]
+    seeds: tuple[str, ...]
+    encoder: str
+    recipe: str
+    changes: dict[str, Any]
+
+    def cells(self, preset: Preset) -> list[Cell]:
+        """Check the call and return the cells it asks for."""
+        names = self.methods or preset.methods
+        fields = {name: {field.name for field in dataclasses.fields(find_method(name))} for name in names}
+        self._require_known(fields)
+        settings = [preset.setting(name) for name in self.settings or preset.settings]
+        return [
+            self._cell(preset, setting, name, fields[name], seed)
+            for setting in settings
+            for name in names
+            for seed in [_seed(seed) for seed in self.seeds] or preset.seeds_of(name)
+        ]
+
+    def _require_known(self, fields: dict[str, set[str]]) -> None:
+        """Refuse a field that neither the recipe nor any of the methods has."""
+        known = RECIPE_FIELDS.union(*fields.values())
+        for name in self.changes:
+            if name not in known:
+                methods = " or ".join(fields) if len(fields) < 4 else "any of these methods"
+                raise InputError(f"neither the recipe nor {methods} has a field {name!r}{nearest(name, known)}")
+
+    def _cell(self, preset: Preset, setting: Setting, name: str, fields: set[str], seed: int) -> Cell:
+        from retainer.bench.cell import Cell
+
+        of_recipe = {field: value for field, value in self.changes.items() if field in RECIPE_FIELDS}
+        recipe = find_recipe(self.recipe).changed({"epochs": setting.epochs} | of_recipe)
+        method = find_method(name, {field: value for field, value in self.changes.items() if field in fields})
+        return Cell(preset.name, setting, name, method, seed, self.encoder, recipe)
 
 
 def _seed(text: str) -> int:

@@ -22,11 +22,11 @@ def check(
     json: bool = False,
     device: str = "auto",
 ) -> None:
-    """Say what is in an annotated file and what is odd about it, before anyone trains on it.
+    """Report what is in an annotated file and what is odd about it, before training on it.
 
-    :param data: annotated file or folder in any format of docs/formats.md; told from the content
-    :param model: the model that is to learn it; tells old types from new, finds clashes and words it cannot read
-    :param show: places to name of every finding; a large number names all
+    :param data: annotated file or folder in any format of docs/formats.md; detected from the content
+    :param model: the model that is to learn it; separates old types from new, finds clashes and words it cannot read
+    :param show: places to list per finding; a large number lists all
     :param json: print one JSON document
     :param device: auto, cpu or cuda
     """

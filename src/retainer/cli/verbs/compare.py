@@ -70,14 +70,14 @@ def compare(
     Exit status 1 means that a gate (--max-drop, --min-agreement, --min-gain) said no, and only that.
 
     :param old: the version to compare with: a version's folder, any token-classification checkpoint, or a hub name
-    :param new: the version in question, from wherever it is
+    :param new: the version in question, given in the same ways
     :param data: annotated file or folder (docs/formats.md); or texts: one per line (an empty line is an empty text),
         JSON lines with a "text", or - for stdin
     :param max_drop: gate: the most points of F1 an old type may lose (needs annotated data)
     :param min_agreement: gate: the least agreement on every old type and on all together, in percent
     :param min_gain: gate: the least F1 of every type that only the new version knows (needs annotated data)
     :param json: print one JSON document, with all entities and their texts
-    :param page: write all that as an HTML page too
+    :param page: also write all of it as an HTML page
     :param show: how many entities of each kind to print
     :param device: auto, cpu or cuda
     """

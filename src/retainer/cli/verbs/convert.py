@@ -24,12 +24,12 @@ SUFFIXES = {
 def convert(in_: str, out: str, /, *, from_: str | None = None, to: str | None = None) -> None:
     """Turn a corpus from one format into another.
 
-    :param in_: annotated file or folder in any format of docs/formats.md; told from the content
+    :param in_: annotated file or folder in any format of docs/formats.md; detected from the content
     :param out: file to write, or for brat a folder; must not exist
     :param from_: format of IN: conll, jsonl, prodigy, doccano, labelstudio, brat, conll2012, enamex or i2b2 (default:
-        told from the content)
+        detected from the content)
     :param to: format of OUT: conll, jsonl (tokens and ner_tags), prodigy, doccano, labelstudio, brat, conll2012, enamex
-        or i2b2 (default: told from its suffix)
+        or i2b2 (default: detected from its suffix)
     """
     target = to or SUFFIXES.get(Path(out).suffix)
     if target is None:

@@ -11,6 +11,7 @@ from retainer.data.generated import generate
 from retainer.data.io import write
 from retainer.data.tasks import Plan, plan
 from retainer.files import new_folder, require_free, write_text
+from retainer.methods import METHODS
 from retainer.report.demo.page import page
 from retainer.report.draw.charts import curves
 from retainer.report.draw.examples import Example
@@ -20,11 +21,11 @@ from retainer.training.recipe import RECIPES, Recipe
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retainer.bench.task_sequence import Step
+    from retainer.bench.task_sequence import TaskResult
     from retainer.data.corpus import Corpus
 
-TYPES = ("artist", "city", "movie", "restaurant")
-METHODS = ("finetune", "rdp")
+DEMO_TYPES = ("artist", "city", "movie", "restaurant")
+DEMO_METHODS = ("finetune", "rdp")
 EXAMPLES = 4
 
 
@@ -55,8 +56,8 @@ def demo(
     folder = require_free(out)
     recipe = RECIPES["retainer"].changed({"epochs": epochs, "lr": 3e-4, "base_lr": 3e-4})
     made = corpus_plan(sentences, seed)
-    tell(f"four tasks of {len(made.slices[0])} sentences; each annotates one type only: {', '.join(TYPES)}")
-    runs = compare(made, recipe, seed, device)
+    tell(f"four tasks of {len(made.slices[0])} sentences; each annotates one type only: {', '.join(DEMO_TYPES)}")
+    runs = run_both(made, recipe, seed, device)
     cells = _cells(runs, seed)
     _write(folder, cells, _examples(made, runs), _facts(sentences, epochs, seed, cells))
     if json:
@@ -76,7 +77,7 @@ def corpus_plan(sentences: int, seed: int) -> Plan:
 def corpus_parts(sentences: int, seed: int) -> dict[str, Corpus]:
     """Generate train, dev and test."""
     sizes = {"train": sentences, "dev": sentences // 16 + 40, "test": sentences // 8 + 40}
-    return {name: generate(size, seed=3 * seed + at, types=TYPES) for at, (name, size) in enumerate(sizes.items())}
+    return {name: generate(size, seed=3 * seed + at, types=DEMO_TYPES) for at, (name, size) in enumerate(sizes.items())}
 
 
 def _write_corpus(folder: str, sentences: int, seed: int, json: bool) -> None:
@@ -91,27 +92,33 @@ def _write_corpus(folder: str, sentences: int, seed: int, json: bool) -> None:
     say(f"{folder}: " + ", ".join(f"{name} {size} sentences" for name, size in sizes.items()))
 
 
-def compare(made: Plan, recipe: Recipe, seed: int, device: str) -> dict[str, list[Step]]:
+def run_both(tasks: Plan, recipe: Recipe, seed: int, device: str) -> dict[str, list[TaskResult]]:
     """Run both methods over the same tasks from the same first version."""
-    from retainer.bench.task_sequence import run
+    from retainer.bench.task_sequence import TaskSequence
     from retainer.training.progress import ConsoleProgress
+    from retainer.training.request import RunOptions
 
-    runs: dict[str, list[Step]] = {}
-    for method in METHODS:
-        tell(f"\n{method}")
-        first = runs[METHODS[0]][0] if runs else None
-        watch = ConsoleProgress()
-        runs[method] = list(run(made, method, recipe=recipe, seed=seed, device=device, first=first, watch=watch))
+    runs: dict[str, list[TaskResult]] = {}
+    for name in DEMO_METHODS:
+        tell(f"\n{name}")
+        first = runs[DEMO_METHODS[0]][0] if runs else None
+        options = RunOptions(progress=ConsoleProgress())
+        sequence = TaskSequence(tasks, METHODS[name], recipe=recipe, seed=seed, device=device, options=options)
+        runs[name] = list(sequence.run(first))
     return runs
 
 
-def _cells(runs: dict[str, list[Step]], seed: int) -> dict[str, dict[str, Any]]:
-    from retainer.bench.task_sequence import cell
+def _cells(runs: dict[str, list[TaskResult]], seed: int) -> dict[str, dict[str, Any]]:
+    from retainer.bench.result import CellResult
 
-    return {method: cell(method, [step.as_dict() for step in steps], seed=seed) for method, steps in runs.items()}
+    results = {
+        method: CellResult.measured(method, [result.task_scores for result in results], seed=seed)
+        for method, results in runs.items()
+    }
+    return {method: result.as_dict() for method, result in results.items()}
 
 
-def _examples(made: Plan, runs: dict[str, list[Step]]) -> list[Example]:
+def _examples(made: Plan, runs: dict[str, list[TaskResult]]) -> list[Example]:
     """Choose test sentences that hold several types, so that each shows what is kept and what is lost."""
     test = made.test.sentences if made.test is not None else ()
     rich = sorted(test, key=lambda sentence: -len({span.type for span in sentence.spans}))

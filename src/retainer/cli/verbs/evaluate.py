@@ -35,10 +35,10 @@ def evaluate(
     Types of the model that are annotated nowhere in the data are named, and not scored: O means "not annotated".
 
     :param model: a version's folder, any token-classification checkpoint, or a hub name
-    :param data: annotated file or folder in any format of docs/formats.md; told from the content
+    :param data: annotated file or folder in any format of docs/formats.md; detected from the content
     :param all: count types the model does not know as missed, instead of leaving them out
     :param json: print one JSON document
-    :param page: write an HTML page too: how often entities are right against their scores, plain and calibrated
+    :param page: also write an HTML page: how often entities are right against their scores, plain and calibrated
     :param device: auto, cpu or cuda
     """
     target = None if page is None else require_writable(page)

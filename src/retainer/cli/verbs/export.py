@@ -47,7 +47,7 @@ def export(
     :param labelstudio: file to write: tasks with predictions, to import into Label Studio; needs --input
     :param prodigy: file to write: tasks with spans, to correct in Prodigy; needs --input
     :param input: the texts: a file with one text per line, JSON lines with a "text", or an annotated file or folder,
-        whose annotation is ignored; or - for stdin
+        whose annotations are ignored; or - for stdin
     :param device: where the model looks at the texts: auto, cpu or cuda
     """
     files = {"labelstudio": labelstudio, "prodigy": prodigy}

@@ -7,12 +7,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retainer.cli.output import balance_table, say, say_json, say_table, tell
+from retainer.cli.output import balance_table, say, say_json, say_table
 from retainer.errors import InputError, nearest
 from retainer.files import in_words, require_free, size_of
 from retainer.methods import method as find_method
 from retainer.plurals import amount, sentences
-from retainer.training.recipe import ENOUGH, RECIPE_FIELDS, Recipe
+from retainer.training.recipe import ENOUGH_TO_SELECT, RECIPE_FIELDS, Recipe
 from retainer.training.recipe import recipe as find_recipe
 from retainer.training.reproduce import Reproduction, record_of
 from retainer.versions.history import learned, short
@@ -20,13 +20,13 @@ from retainer.versions.lineage import PARENT, Lineage
 
 if TYPE_CHECKING:
     from retainer.methods import Method
-    from retainer.training.request import LearnTask
+    from retainer.training.request import LearnRequest
     from retainer.versions.version import Version
 
 
 FEW = "too little data to set some aside (the tenth must have 10 sentences and some of every type)"
 """Why nothing could be set aside."""
-CHANCE = f"fewer than {ENOUGH} entities were set aside"
+CHANCE = f"fewer than {ENOUGH_TO_SELECT} entities were set aside"
 """Why no epoch is chosen, though there is something to look at."""
 POOR = 20.0
 """The F1 below which a version has hardly learned its new types, and its user is told."""
@@ -55,101 +55,86 @@ def learn(
 ) -> None:
     """Teach a model new entity types from data in which only they are annotated, and keep what it knew.
 
-    The new version is a plain Hugging Face folder. A run that was killed goes on at its last kept epoch when the same
-    command is given again; epochs are kept once a minute (in OUT.partial).
+    The new version is a plain Hugging Face folder. A run that was killed continues from its last kept epoch when the
+    same command is given again; epochs are kept once a minute (in OUT.partial).
 
-    :param data: annotated file or folder in any format of docs/formats.md; told from the content
+    :param data: annotated file or folder in any format of docs/formats.md; detected from the content
     :param from_: the model to teach: builtin, a folder, or a hub name; a bare encoder learns its first types
     :param out: folder for the new version; must not exist
     :param types: which types of DATA to learn; the others count as O (default: all, but then some must be new). Types
         the model knows may be among them, or be all: every entity of a type named here must be annotated
-    :param method: how to keep the old types: rdp, rdp_paper, tbcl, cfner, cpfd, extend_ner, self_training,
-        learn_and_review, lucir, podnet, frozen, finetune, joint, or rdp without a part of it: rdp-no-cd, rdp-no-se,
-        rdp-no-ppl, rdp-no-pl (docs/methods.md)
+    :param method: how to keep the old types: {methods} (docs/methods.md)
     :param set: any field of the method or the recipe, such as --set.temperature 0.5 --set.lr 5e-5
     :param dev: annotated file to choose the epoch on (default: a tenth of DATA is set aside)
     :param exemplars: annotated file with sentences of types the model knows, if some could be kept; they join DATA, and
-        whether words without annotation there are of a new type stays open
+        their O words are not treated as negatives for the new types
     :param recipe: retainer (AdamW) or paper (SGD, as published)
-    :param epochs: most passes over DATA (default: the recipe's, 10); it stops early after 3 without a better dev score,
-        --set.patience 0 makes all
+    :param epochs: most passes over DATA (default: the recipe's, 10); it stops early after 3 without a better dev
+        score (--set.patience 0 disables early stopping)
     :param seed: fixes everything that is random
     :param device: auto, cpu or cuda
-    :param keep_parent: keep what is needed to write the version before this one again (retainer rollback) inside the
-        new one: about a third of its size more with the built-in encoder, a larger share with larger ones; without
-        it, rollback needs the old folder
-    :param dry_run: learn and write nothing; say what would be learned, which entities of old types the method would
-        take for gold, and how long it would take
-    :param anyway: where --config is the record of a version: learn also if data or parent are not those of the record
+    :param keep_parent: keep what is needed to restore the previous version (retainer rollback) inside the new one:
+        about a third of its size more with the built-in encoder, a larger share with larger ones; without it, rollback
+        needs the old folder
+    :param dry_run: learn and write nothing; report what would be learned, which entities of old types the method would
+        treat as gold, and how long it would take
+    :param anyway: where --config is the record of a version: learn even if data or parent are not those of the record
     :param json: print one JSON document
-    :param config: read any of these from a YAML file; or the retainer.json of a version: do again what made it (DATA,
-        --dev, --exemplars and --out are given, --from is found if it lies beside; the command line wins)
+    :param config: read any of these from a YAML file; or the retainer.json of a version: repeat the run that made it
+        (DATA, --dev, --exemplars and --out are given, --from is found if it lies beside; the command line wins)
     """
-    replay = _replay(config, anyway)
+    reproduces = _reproduction(config, anyway)
     chosen, fields = configure(recipe, method, {**set, **({"epochs": epochs} if epochs is not None else {})})
-    from retainer.training import learn as learning
+    from retainer.training.learn import learn_version
     from retainer.training.progress import ConsoleProgress
+    from retainer.training.request import LearnRequest, RunOptions
 
+    request = LearnRequest(data, from_, types or None, fields, chosen, seed, dev, exemplars, device)
     if dry_run:
-        from retainer.training.request import job_of
-
-        job = job_of(data, from_, types or None, fields, dev, chosen, seed, device, exemplars)
-        require_free(out)
-        _foretell(job, replay, json)
-        return
+        return _report_preview(request, out, reproduces, json)
     began = time.perf_counter()
-    version = learning.learn(
-        data,
-        from_,
-        types=types or None,
-        method=fields,
-        dev=dev,
-        recipe=chosen,
-        seed=seed,
-        device=device,
-        out=out,
-        watch=ConsoleProgress(),
-        keep_parent=keep_parent,
-        replay=replay,
-        exemplars=exemplars,
-    )
-    _tell(version, out, time.perf_counter() - began, json, replay)
+    progress = ConsoleProgress()
+    options = RunOptions(out=Path(out), keep_parent=keep_parent, progress=progress, reproduces=reproduces)
+    version = learn_version(request, options)
+    _report_result(version, out, time.perf_counter() - began, json, reproduces)
 
 
-def _replay(config: str | None, anyway: bool) -> Reproduction | None:
-    """Return the run to do again, if the configuration is a record."""
+def _reproduction(config: str | None, anyway: bool) -> Reproduction | None:
+    """Return the run to reproduce, if the configuration is a record."""
     if anyway and config is None:
         raise InputError("--anyway is about the record of a version (--config V/retainer.json), and none is given")
     return None if config is None else Reproduction(record_of(config), anyway)
 
 
-def _tell(version: Version, out: str, seconds: float, json: bool, replay: Reproduction | None) -> None:
-    """Say what was learned, what became of every type, and what to try next."""
-    same = replay and replay.record.weights == version.lineage.weights
+def _report_result(version: Version, out: str, seconds: float, json: bool, reproduces: Reproduction | None) -> None:
+    """Report what was learned, what became of every type, and what to try next."""
+    same = reproduces and reproduces.record.weights == version.lineage.weights
     if json:
-        again = {"replays": {"hash": replay.record.own_hash, "same_weights": same}} if replay else {}
-        say_json({"version": out, "seconds": seconds, **again, **dataclasses.asdict(version.lineage)})
+        original = {"replays": {"hash": reproduces.record.own_hash, "same_weights": same}} if reproduces else {}
+        say_json({"version": out, "seconds": seconds, **original, **dataclasses.asdict(version.lineage)})
         return
     say(_summary(version, out, seconds))
-    if replay:
+    if reproduces:
         bits = "the same weights, bit for bit" if same else "other weights"
-        say(f"replayed  version {short(replay.record.own_hash)}: {bits}")
+        say(f"reproduced  version {short(reproduces.record.own_hash)}: {bits}")
     if measured := version.lineage.scores.get("balance"):
         say_table(balance_table(measured))
         say(measured["in_words"])
     say(f"\nTry it:   retainer predict {Path(out)} 'some text'")
 
 
-def _foretell(job: LearnTask, replay: Reproduction | None, json: bool) -> None:
-    """Say what a run would do."""
+def _report_preview(request: LearnRequest, out: str, reproduces: Reproduction | None, json: bool) -> None:
+    """Report what a run would do."""
     from retainer.training.preview import preview
+    from retainer.training.progress import ConsoleProgress
 
-    if replay:
-        replay.check(job.facts, job.version.lineage.own_hash, tell)
-    seen = preview(job)
+    task = request.resolve()
+    require_free(out)
+    if reproduces:
+        reproduces.check(task.facts, task.version.lineage.own_hash, ConsoleProgress())
+    seen = preview(task)
     if json:
-        say_json(dataclasses.asdict(seen))
-        return
+        return say_json(seen.as_dict())
     counts = ", ".join(f"{count} {type_}" for type_, count in seen.train["entities"].items())
     aside = f"none: {FEW}, so the last epoch is kept; give --dev FILE if you can"
     if seen.dev is not None:
@@ -157,7 +142,7 @@ def _foretell(job: LearnTask, replay: Reproduction | None, json: bool) -> None:
         aside += "" if seen.dev["chooses"] else f", to look at in the end; {CHANCE}, so the last epoch is kept"
     kept = f" and {amount(seen.exemplars['sentences'], 'exemplar')}" if seen.exemplars else ""
     lines = [
-        f"would learn   {', '.join((*seen.new, *(f'more of {type_}' for type_ in seen.again)))}",
+        f"would learn   {', '.join((*seen.new, *(f'more of {type_}' for type_ in seen.retaught)))}",
         f"would keep    {', '.join(seen.old) or '(nothing else: the model knows no other type)'}",
         f"from          {sentences(seen.train['sentences'])}{kept}: {counts}",
         f"dev           {aside}",
@@ -165,7 +150,7 @@ def _foretell(job: LearnTask, replay: Reproduction | None, json: bool) -> None:
         f"time          about {_duration(seen.seconds)}"
         + (" if it does not stop early, and the dev scores" * bool(seen.dev and seen.dev["chooses"])),
     ]
-    for type_, facts in (seen.guesses or {}).items():
+    for type_, facts in (seen.pseudo_labels or {}).items():
         lines.append(f"would take {amount(facts['count'], 'unannotated entity', 'unannotated entities')} for {type_}")
         lines.extend(f"    {example}" for example in facts["examples"])
     say("\n".join([*lines, "", "nothing was learned and nothing was written"]))
@@ -230,5 +215,5 @@ def _summary(version: Version, out: str, seconds: float) -> str:
             "kept      a language model of these sentences, their words in it (generators/), for later reviews"
         )
     if (parent := Path(out) / PARENT).is_dir():
-        lines.append(f"kept      the version before, to go back to ({PARENT}/): {in_words(size_of(parent))}")
+        lines.append(f"kept      the previous version, for rollback ({PARENT}/): {in_words(size_of(parent))}")
     return "\n".join(lines)

@@ -13,7 +13,7 @@ from retainer.versions.rollback import beside, require_record
 
 
 def log(model: str, /, *, json: bool = False) -> None:
-    """Tell the history of a version, newest first: what each step brought, how, from what, and how well.
+    """Print the history of a version, newest first: what each step brought, how, from what, and how well.
 
     :param model: a version's folder
     :param json: print one JSON document

@@ -37,7 +37,7 @@ def predict(
     """Find the entities of a text, or of every line of a file; one JSON object per line.
 
     An empty line is an empty text, so the n-th object is that of the n-th line. Texts may be of any length and any
-    number: they are read while they arrive, and what was read is answered before more is waited for.
+    number: they are read as they arrive, and what has arrived is answered before waiting for more.
 
     :param model: a version's folder, any token-classification checkpoint, or a hub name
     :param text: the text, or - for texts from stdin

@@ -31,11 +31,11 @@ def report(
     against: str | None = None,
     no_text: bool = False,
 ) -> None:
-    """Say which method of a bench to use and whether the difference is real: one page, or tables for a paper.
+    """Report which method of a bench is best and whether the difference is real: one page, or tables for a paper.
 
     The page is one HTML file that needs no network. It holds sentences of the corpus only if --data is given, and none
-    with --no-text. Of a version, the page has it and the versions before it that lie beside it, on the sentences of
-    --data: what each finds, and how often it is right at which score.
+    with --no-text. Of a version, the page has it and those of its earlier versions that lie beside it, on the
+    sentences of --data: what each finds, and how often it is right at which score.
 
     :param folder: what bench wrote: its --out, or the folder of a preset, a setting or a method in it; or a version
     :param out: file to write (default: FOLDER/report.html, of a version FOLDER.html beside it; tables go to stdout)

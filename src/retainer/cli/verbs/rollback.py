@@ -19,9 +19,9 @@ def rollback(
     from_: str | None = None,
     json: bool = False,
 ) -> None:
-    """Write the version before MODEL again, bit for bit, or one further back. MODEL stays as it is.
+    """Restore the previous version of MODEL, bit for bit, or one further back. MODEL stays as it is.
 
-    It is looked for by its hash: beside MODEL, where --from says, and inside versions that keep their parent
+    It is searched by its hash: beside MODEL, where --from points, and inside versions that keep their parent
     (learn --keep-parent). What is found is compared with its record first.
 
     :param model: a version's folder

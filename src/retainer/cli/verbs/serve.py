@@ -26,45 +26,45 @@ def serve(
     timeout: float = 30.0,
     device: str = "auto",
 ) -> None:
-    """Answer questions over HTTP: predict, compare, versions; /docs lists them.
+    """Serve versions over HTTP: predict, compare, list; the API is described at /docs.
 
-    A version whose folder was replaced is loaded beside the old one and takes over without a request being lost: on
-    SIGHUP, on POST /v1/reload where there is a token, and by itself with --watch. SIGTERM ends after the last answer.
+    A version whose folder was replaced is loaded beside the old one and takes over without losing a request: on
+    SIGHUP, on POST /v1/reload if there is a token, and by itself with --watch. SIGTERM stops after the last answer.
 
-    :param models: versions to put on duty, by folder, hub name or NAME=FOLDER; the first answers where none is named
+    :param models: versions to serve, by folder, hub name or NAME=FOLDER; the first answers requests that name none
     :param host: the address to listen on; the default is reached from this machine alone
     :param port: the port to listen on; 0 takes a free one
-    :param token_file: a file with a token that every question must show (Authorization: Bearer TOKEN)
-    :param cors: origins of pages that may ask, such as https://example.org
+    :param token_file: a file with a token that every request must show (Authorization: Bearer TOKEN)
+    :param cors: origins of pages that may send requests, such as https://example.org
     :param allow_host: more host names to answer to, for a proxy that passes them on
-    :param watch: look for new versions every so many seconds (default: only when told)
-    :param max_body: the most bytes of a request
-    :param max_texts: the most texts of a request
-    :param max_characters: the most characters of a text
-    :param max_requests: the most requests at once
-    :param timeout: the most seconds a request may take
+    :param watch: look for new versions every so many seconds (default: only on request)
+    :param max_body: maximum bytes of a request
+    :param max_texts: maximum texts of a request
+    :param max_characters: maximum characters of a text
+    :param max_requests: maximum requests at once
+    :param timeout: maximum seconds a request may take
     :param device: auto, cpu or cuda
     """
     _require_extra()
     if hasattr(signal, "SIGHUP"):
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # nothing to look for yet, and nothing to die of
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # by default it would end a server that still loads
     from retainer.serve.metrics import Metrics
-    from retainer.serve.model_paths import named
+    from retainer.serve.model_paths import paths_by_name
     from retainer.serve.registry import Registry
-    from retainer.serve.server import bound, run
-    from retainer.serve.settings import Limits, Settings, is_local, names_of, read_token
+    from retainer.serve.server import bind_socket, run_server
+    from retainer.serve.settings import Limits, Settings, host_names, is_local, read_token
 
     if watch < 0:
         raise InputError(f"--watch {watch:g}: expected seconds, or 0 for never")
     limits = Limits(max_body, max_texts, max_characters, max_requests, timeout)
     token = read_token(token_file) if token_file else ""
-    settings = Settings(limits, token, cors, names_of(host, allow_host))
-    places = named(models)
-    taken = bound(host, port)
+    settings = Settings(limits, token, cors, host_names(host, allow_host))
+    paths = paths_by_name(models)
+    bound = bind_socket(host, port)
     if not token and not is_local(host):
-        tell(f"retainer: whoever reaches {host} may ask; --token-file restricts that")
-    roster = Registry(places, Metrics(), tell, device=device)
-    run(roster, settings, taken, tell, watch=watch)
+        tell(f"retainer: every client that reaches {host} may send requests; --token-file restricts that")
+    registry = Registry(paths, Metrics(), tell, device=device)
+    run_server(registry, settings, bound, tell, watch=watch)
 
 
 def _require_extra() -> None:
@@ -76,5 +76,5 @@ def _require_extra() -> None:
 def _there(package: str) -> bool:
     try:
         return find_spec(package) is not None
-    except ValueError:  # somebody has barred it
+    except ValueError:  # sys.modules bars it
         return False

@@ -61,7 +61,7 @@ def rename(model: str, /, *pairs: str, out: str, keep_parent: bool = False, json
     :param model: a version's folder, any token-classification checkpoint, or a hub name
     :param pairs: OLD=NEW, as many as you like; two types may swap their names
     :param out: folder for the new version; must not exist
-    :param keep_parent: keep what is needed to write MODEL again (retainer rollback) inside the new version
+    :param keep_parent: keep what is needed to restore MODEL (retainer rollback) inside the new version
     :param json: print the record of the new version
     """
     require_free(out)
@@ -75,13 +75,13 @@ def rename(model: str, /, *pairs: str, out: str, keep_parent: bool = False, json
 
 
 def merge(model: str, types: str, /, *, into: str, out: str, keep_parent: bool = False, json: bool = False) -> None:
-    """Make one type of several: it is found wherever one of them was, with the score of the surest.
+    """Merge several types into one: it is found wherever one of them was, with the score of the surest.
 
     :param model: a version's folder, any token-classification checkpoint, or a hub name
     :param types: the types to merge, with commas: A,B
     :param into: the name of the merged type, a new one or that of a part
     :param out: folder for the new version; must not exist
-    :param keep_parent: keep what is needed to write MODEL again (retainer rollback) inside the new version
+    :param keep_parent: keep what is needed to restore MODEL (retainer rollback) inside the new version
     :param json: print the record of the new version
     """
     require_free(out)
@@ -97,7 +97,7 @@ def drop(model: str, /, *types: str, out: str, keep_parent: bool = False, json: 
     :param model: a version's folder, any token-classification checkpoint, or a hub name
     :param types: the types to drop
     :param out: folder for the new version; must not exist
-    :param keep_parent: keep what is needed to write MODEL again (retainer rollback) inside the new version
+    :param keep_parent: keep what is needed to restore MODEL (retainer rollback) inside the new version
     :param json: print the record of the new version
     """
     require_free(out)
@@ -110,13 +110,13 @@ def drop(model: str, /, *types: str, out: str, keep_parent: bool = False, json: 
 def split(
     model: str, type: str, /, *, into: tuple[str, ...], out: str, keep_parent: bool = False, json: bool = False
 ) -> None:
-    """Part a type into finer ones. The first is found where the type was, until `learn` teaches the difference.
+    """Split a type into finer ones. The first is found where the type was, until `learn` teaches the difference.
 
     :param model: a version's folder, any token-classification checkpoint, or a hub name
     :param type: the type to split
     :param into: the names of the finer types, with commas: B,C; one of them may be the old name
     :param out: folder for the new version; must not exist
-    :param keep_parent: keep what is needed to write MODEL again (retainer rollback) inside the new version
+    :param keep_parent: keep what is needed to restore MODEL (retainer rollback) inside the new version
     :param json: print the record of the new version
     """
     require_free(out)
@@ -136,7 +136,7 @@ def _pair(text: str, types: tuple[str, ...]) -> tuple[str, str]:
     """Read OLD=NEW; a name may hold the sign too, so the cut that gives a known type is the right one."""
     cuts = [(text[:at], text[at + 1 :]) for at, sign in enumerate(text) if sign == "="]
     if not cuts:
-        raise InputError(f"{text!r} is no pair of names; write OLD=NEW")
+        raise InputError(f"{text!r} is not a pair of names; write OLD=NEW")
     return next((cut for cut in cuts if cut[0] in types), cuts[0])
 
 

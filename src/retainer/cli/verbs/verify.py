@@ -34,5 +34,5 @@ def verify(model: str, /, *, json: bool = False) -> int:
         chain = f"{versions} version{'' if versions == 1 else 's'}"
         say(f"{model} is as it was saved: {files}, a chain of {chain}, hash {short(lineage.own_hash)}")
     if found.unchecked:
-        tell(f"an older retainer wrote no hashes of {', '.join(found.unchecked)}, so nobody can tell about these")
+        tell(f"not checked, because an older retainer wrote no hashes of them: {', '.join(found.unchecked)}")
     return NO if found.sentences else 0

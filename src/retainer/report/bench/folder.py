@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from retainer.bench.cell import gold_spans, read_cell
+from retainer.bench.cell import read_document, stored_gold
 from retainer.bench.preset import preset, presets
 from retainer.data.corpus import Corpus
 from retainer.data.spans import Span
@@ -56,7 +56,7 @@ class Folder:
 
     def gold(self, parts: Parts | None) -> list[tuple[Span, ...]] | None:
         """Return the entities of the test set: as the bench wrote them, else from the corpus, else None."""
-        kept = gold_spans(self.path)
+        kept = stored_gold(self.path)
         if parts is None or parts[2] is None:
             return kept
         given = [sentence.spans for sentence in parts[2]]
@@ -85,7 +85,7 @@ def read_folder(path: Path) -> Folder:
     if len(homes) > 1:
         names = " and ".join(str(home.relative_to(path) if home.is_relative_to(path) else home) for home in homes)
         raise InputError(f"{path} holds cells of {names}; name one of these folders")
-    return _read(homes[0], {file: read_cell(file) for file in files})
+    return _read(homes[0], {file: read_document(file) for file in files})
 
 
 def _home(path: Path, file: Path) -> Path:

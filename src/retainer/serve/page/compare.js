@@ -1,37 +1,36 @@
-/** Compare: two versions side by side, and what became of every entity, in words. */
+/** Compare: two versions side by side, with the change of every entity in words. */
 
-import { drawText, scored } from "./entities.js";
-import { amount, name, node, part, spelled } from "./nodes.js";
-import { Pages } from "./pages.js";
+import { byId, nameNode, node, plural, visible } from "./dom.js";
+import { drawText, scoreText } from "./entities.js";
+import { UserError } from "./errors.js";
+import { PagedList } from "./paged_list.js";
 import { postAll } from "./server.js";
-import { Trouble } from "./trouble.js";
 
 export const KINDS = ["kept", "moved", "relabelled", "lost", "gained"];
 
-/** Say what became of an entity, on one side. */
-export function fate(change, side) {
+/** Say how an entity changed, on one side. */
+export function changeNote(change, side) {
   if (change.kind === "relabelled")
-    return side === "old" ? `now ${spelled(change.new.entity_group)}` : `was ${spelled(change.old.entity_group)}`;
+    return side === "old" ? `now ${visible(change.new.entity_group)}` : `was ${visible(change.old.entity_group)}`;
   return change.kind === "kept" ? "" : change.kind;
 }
 
 export class Compare {
-  constructor(roster, notices) {
-    this.roster = roster;
+  constructor(versions, notices) {
+    this.versions = versions;
     this.notices = notices;
     this.texts = [];
     this.at = -1;
-    this.pages = new Pages(part("compare-results"), (item) => this.card(item));
-    this.old = part("compare-old");
-    this.new = part("compare-new");
-    const { versions } = roster;
-    roster.offer(this.old, versions[0].name);
-    roster.offer(this.new, versions.at(-1).name);
+    this.list = new PagedList(byId("compare-results"), (item) => this.card(item));
+    this.old = byId("compare-old");
+    this.new = byId("compare-new");
+    versions.fill(this.old, versions.all[0].name);
+    versions.fill(this.new, versions.all.at(-1).name);
     for (const select of [this.old, this.new])
       select.addEventListener("change", () => this.texts.length && this.run(this.texts));
-    part("compare-only").addEventListener("change", () => this.texts.length && this.draw());
-    part("compare-next").addEventListener("click", () => this.jump(1));
-    part("compare-previous").addEventListener("click", () => this.jump(-1));
+    byId("compare-only").addEventListener("change", () => this.texts.length && this.draw());
+    byId("compare-next").addEventListener("click", () => this.jump(1));
+    byId("compare-previous").addEventListener("click", () => this.jump(-1));
   }
 
   /** What the keys do here. */
@@ -39,26 +38,26 @@ export class Compare {
     return { n: () => this.jump(1), p: () => this.jump(-1) };
   }
 
-  /** Ask the server about these texts. */
+  /** Ask the server to compare the versions on these texts. */
   async run(texts) {
     this.texts = texts;
     await this.notices.during("Comparing …", async (current) => {
       if (this.old.value === this.new.value)
-        throw new Trouble(
-          "A version compared with itself is the same: choose two different ones. " +
-            "With one version on duty, start the server with two: retainer serve OLD NEW.",
+        throw new UserError(
+          "A version does not differ from itself: choose two different ones. " +
+            "If only one version is served, start the server with two: retainer serve OLD NEW.",
         );
-      const told = (done, all) => current() && done && this.notices.tell(`Comparing: ${done} of ${all} texts …`);
-      const question = { old: this.old.value, new: this.new.value };
-      const answers = await postAll(
+      const onProgress = (done, all) =>
+        current() && done && this.notices.report(`Comparing: ${done} of ${all} texts …`);
+      const responses = await postAll(
         "v1/compare",
-        question,
-        texts.map((one) => one.plain),
-        told,
+        { old: this.old.value, new: this.new.value },
+        texts.map((text) => text.plain),
+        onProgress,
       );
       if (!current()) return;
-      this.results = answers.flatMap((one) => one.results.map((result) => result.changes));
-      this.types = answers[0].types;
+      this.results = responses.flatMap((response) => response.results.map((result) => result.changes));
+      this.types = responses[0].types;
       this.draw();
     });
   }
@@ -66,35 +65,35 @@ export class Compare {
   draw() {
     const counts = new Map(KINDS.map((kind) => [kind, 0]));
     for (const one of this.results.flat()) counts.set(one.kind, counts.get(one.kind) + 1);
-    part("compare-counts").replaceChildren(
+    byId("compare-counts").replaceChildren(
       ...[...counts].map(([kind, count]) => node("li", { class: kind }, node("b", {}, String(count)), ` ${kind}`)),
     );
-    part("compare-types").replaceChildren(...this.sayTypes());
+    byId("compare-types").replaceChildren(...this.typeNotes());
     let id = 0;
     const all = this.texts.map((text, at) => ({
       text,
       at,
       changes: this.results[at].map((one) => ({ ...one, id: one.kind === "kept" ? undefined : id++ })),
     }));
-    const items = part("compare-only").checked
+    const items = byId("compare-only").checked
       ? all.filter((one) => one.changes.some((change) => change.id !== undefined))
       : all;
     this.differences = items.flatMap((one, index) =>
       one.changes.filter((change) => change.id !== undefined).map((change) => ({ change, index })),
     );
     this.at = -1;
-    for (const step of ["next", "previous"]) part(`compare-${step}`).disabled = !this.differences.length;
-    const said = this.differences.length
-      ? `${amount(this.differences.length, "difference")} in ${amount(this.texts.length, "text")}.`
-      : `No difference in ${amount(this.texts.length, "text")}.`;
-    this.notices.tell(said);
-    this.pages.show(items);
-    part("compare-answer").hidden = false;
+    for (const step of ["next", "previous"]) byId(`compare-${step}`).disabled = !this.differences.length;
+    const message = this.differences.length
+      ? `${plural(this.differences.length, "difference")} in ${plural(this.texts.length, "text")}.`
+      : `No difference in ${plural(this.texts.length, "text")}.`;
+    this.notices.report(message);
+    this.list.show(items);
+    byId("compare-answer").hidden = false;
   }
 
-  /** Say which types only one side knows: there all is gained or lost, and nothing is wrong. */
-  sayTypes() {
-    const list = (types) => types.flatMap((type, at) => [at ? ", " : "", name(type)]);
+  /** Say which types only one side knows: their entities are all gained or lost, as they should be. */
+  typeNotes() {
+    const list = (types) => types.flatMap((type, at) => [at ? ", " : "", nameNode(type)]);
     const { gained, dropped } = this.types;
     return [
       ...(gained.length ? ["Only the new version knows ", ...list(gained), ". "] : []),
@@ -102,24 +101,24 @@ export class Compare {
     ];
   }
 
-  /** Go to the next difference, or the one before; after the last comes the first. */
+  /** Go to the next or previous difference; after the last comes the first. */
   jump(step) {
     const all = this.differences ?? [];
     if (!all.length) return;
     const from = this.at < 0 && step < 0 ? 0 : this.at;
     this.at = (from + step + all.length) % all.length;
     const { change, index } = all[this.at];
-    this.pages.reach(index);
-    const place = part("compare-results");
-    for (const one of place.querySelectorAll(".current")) one.classList.remove("current");
-    const found = [...place.querySelectorAll(`[data-id="${change.id}"]`)];
-    for (const one of found) one.classList.add("current");
-    found.at(-1).focus({ preventScroll: true });
-    found.at(-1).scrollIntoView({ block: "center" });
-    const word = spelled((change.new ?? change.old).word);
-    const type = spelled((change.old ?? change.new).entity_group);
-    const to = change.kind === "relabelled" ? `, ${fate(change, "old")}` : "";
-    this.notices.tell(`Difference ${this.at + 1} of ${all.length}: ${change.kind}, ${type}${to}: ${word}`);
+    this.list.reach(index);
+    const container = byId("compare-results");
+    for (const one of container.querySelectorAll(".current")) one.classList.remove("current");
+    const marked = [...container.querySelectorAll(`[data-id="${change.id}"]`)];
+    for (const one of marked) one.classList.add("current");
+    marked.at(-1).focus({ preventScroll: true });
+    marked.at(-1).scrollIntoView({ block: "center" });
+    const word = visible((change.new ?? change.old).word);
+    const type = visible((change.old ?? change.new).entity_group);
+    const to = change.kind === "relabelled" ? `, ${changeNote(change, "old")}` : "";
+    this.notices.report(`Difference ${this.at + 1} of ${all.length}: ${change.kind}, ${type}${to}: ${word}`);
   }
 
   card({ text, at, changes }) {
@@ -131,15 +130,15 @@ export class Compare {
           end: one[which].end,
           type: one[which].entity_group,
           kind: one.kind,
-          note: fate(one, which),
-          tip: scored(one[which].score, false),
+          note: changeNote(one, which),
+          tip: scoreText(one[which].score, false),
           id: one.id,
         }));
       return node(
         "div",
         { class: "side" },
-        node("h4", {}, `${which}: `, name(select.value)),
-        drawText(text, marks, this.roster),
+        node("h4", {}, `${which}: `, nameNode(select.value)),
+        drawText(text, marks, this.versions),
       );
     };
     const kinds =

@@ -1,60 +1,61 @@
-/** The page: its views, one of which is seen, and what is common to them. */
+/** The page: its views, one of which is visible, and what they have in common. */
 
 import { Compare } from "./compare.js";
+import { button, byId, node } from "./dom.js";
+import { errorMessage } from "./errors.js";
 import { Find } from "./find.js";
-import { button, node, part } from "./nodes.js";
+import { Notices } from "./notices.js";
 import { Review } from "./review.js";
-import { Roster } from "./roster.js";
-import { learnLimits } from "./server.js";
-import { Source } from "./source.js";
+import { loadLimits } from "./server.js";
+import { TextInput } from "./text_input.js";
 import { Travel } from "./travel.js";
-import { Notices, words } from "./trouble.js";
+import { Versions } from "./versions.js";
 
 const VIEWS = {
-  find: { make: Find, title: "Find", act: "Find entities" },
-  compare: { make: Compare, title: "Compare", act: "Compare" },
-  travel: { make: Travel, title: "Time travel", act: "Show" },
-  review: { make: Review, title: "Review", act: "" },
+  find: { View: Find, title: "Find", action: "Find entities" },
+  compare: { View: Compare, title: "Compare", action: "Compare" },
+  travel: { View: Travel, title: "Time travel", action: "Show" },
+  review: { View: Review, title: "Review", action: "" },
 };
 const FIELDS = "input:not([type=checkbox], [type=file]), textarea, select, [contenteditable]";
 
-let views = {};
-let source = null;
+const views = {};
+let input = null;
 
-/** The name of the view that is seen: the address says so, which makes back and forward work. */
-function seen() {
+/** The name of the visible view; it is in the address, so the browser's back and forward buttons work. */
+function visibleView() {
   const wanted = location.hash.slice(1);
   return Object.hasOwn(VIEWS, wanted) ? wanted : "find";
 }
 
 function show() {
-  const current = seen();
-  for (const id of Object.keys(VIEWS)) part(id).hidden = id !== current;
-  for (const link of part("views").querySelectorAll("a")) {
+  const current = visibleView();
+  for (const id of Object.keys(VIEWS)) byId(id).hidden = id !== current;
+  for (const link of byId("views").querySelectorAll("a")) {
     if (link.hash === `#${current}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  part("source").hidden = current === "review";
-  part("go").textContent = VIEWS[current].act;
+  byId("source").hidden = current === "review";
+  byId("go").textContent = VIEWS[current].action;
   document.title = `${VIEWS[current].title} · retainer`;
-  if (current !== "review" && (source.file || source.field.value.trim())) look(false);
+  if (current !== "review" && (input.file || input.field.value.trim())) run(false);
 }
 
-/** Have the current view look at the texts; `asked` is false where nobody pressed anything. */
-function look(asked = true) {
-  const view = views[seen()];
+/** Run the visible view on the texts; `requested` is false after a mere change of views. */
+function run(requested = true) {
+  const view = views[visibleView()];
   try {
-    const texts = source.texts();
+    const texts = input.texts();
     const same =
-      !asked && view.texts?.length === texts.length && view.texts.every((one, at) => one.plain === texts[at].plain);
+      !requested && view.texts?.length === texts.length && view.texts.every((one, at) => one.plain === texts[at].plain);
     if (!same) view.run(texts);
   } catch (error) {
-    if (asked) view.notices.complain(error);
+    if (requested) view.notices.reportError(error);
   }
 }
 
-/** Pass a key on to the view, unless somebody is writing, or the key already meant something. */
-function pressed(event) {
+/** Pass a key on to the view, unless a field has the focus or the key was handled already. */
+function onKey(event) {
   if (
     event.defaultPrevented ||
     event.ctrlKey ||
@@ -64,48 +65,52 @@ function pressed(event) {
   )
     return;
   const arrow = event.key.startsWith("Arrow");
-  const place = event.target instanceof Element ? event.target : document.body;
-  if (place.closest(FIELDS) || (arrow && place.closest(".entity, .scroll, nav"))) return;
-  const act = views[seen()]?.keys?.[(event.shiftKey && arrow ? "Shift+" : "") + event.key];
-  if (!act) return;
+  const target = event.target instanceof Element ? event.target : document.body;
+  if (target.closest(FIELDS) || (arrow && target.closest(".entity, .scroll, nav"))) return;
+  const action = views[visibleView()]?.keys?.[(event.shiftKey && arrow ? "Shift+" : "") + event.key];
+  if (!action) return;
   event.preventDefault();
-  act();
+  action();
 }
 
-function dropped(event) {
+function onDrop(event) {
   event.preventDefault();
   document.body.classList.remove("dragging");
   const file = event.dataTransfer?.files?.[0];
   if (!file) return;
-  if (seen() === "review") views.review.take(file);
-  else source.take(file);
+  if (visibleView() === "review") views.review.open(file);
+  else input.open(file);
 }
 
-async function begin() {
-  part("begin").replaceChildren("Asking the server who is on duty …");
-  part("begin").hidden = false;
-  let roster;
+async function start() {
+  byId("begin").replaceChildren("Loading the versions …");
+  byId("begin").hidden = false;
+  let versions;
   try {
-    await learnLimits();
-    roster = await Roster.load();
+    await loadLimits();
+    versions = await Versions.load();
   } catch (error) {
-    part("begin").replaceChildren(node("span", { role: "alert" }, words(error)), " ", button("Try again", begin));
+    byId("begin").replaceChildren(
+      node("span", { role: "alert" }, errorMessage(error)),
+      " ",
+      button("Try again", start),
+    );
     return;
   }
-  part("begin").hidden = true;
-  for (const [id, { make: Made }] of Object.entries(VIEWS)) {
-    views[id] = new Made(roster, new Notices(part(`${id}-status`), part(`${id}-alert`)));
+  byId("begin").hidden = true;
+  for (const [id, { View }] of Object.entries(VIEWS)) {
+    views[id] = new View(versions, new Notices(byId(`${id}-status`), byId(`${id}-alert`)));
   }
-  source = new Source({ during: (...all) => views[seen()].notices.during(...all) }, look);
-  part("views").hidden = false;
+  input = new TextInput({ during: (...all) => views[visibleView()].notices.during(...all) }, run);
+  byId("views").hidden = false;
   window.addEventListener("hashchange", () => {
     show();
-    part(seen()).querySelector("h2").focus();
+    byId(visibleView()).querySelector("h2").focus();
   });
-  document.addEventListener("keydown", pressed);
-  part("skip").addEventListener("click", (event) => {
+  document.addEventListener("keydown", onKey);
+  byId("skip").addEventListener("click", (event) => {
     event.preventDefault();
-    part(seen()).querySelector("h2").focus();
+    byId(visibleView()).querySelector("h2").focus();
   });
   show();
 }
@@ -115,5 +120,5 @@ document.addEventListener("dragover", (event) => {
   document.body.classList.add("dragging");
 });
 document.addEventListener("dragleave", (event) => event.relatedTarget ?? document.body.classList.remove("dragging"));
-document.addEventListener("drop", (event) => (source ? dropped(event) : event.preventDefault()));
-begin();
+document.addEventListener("drop", (event) => (input ? onDrop(event) : event.preventDefault()));
+start();

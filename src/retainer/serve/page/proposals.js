@@ -1,66 +1,68 @@
-/** What to look at first: entities about which two versions disagree, then those with low scores. */
+/** The proposals to review: entities about which two versions disagree come first, then those with low scores. */
 
+import { visible } from "./dom.js";
 import { postAll } from "./server.js";
-import { spelled } from "./nodes.js";
 
 /**
- * An item is one proposal: {text, start, end, type, score, reason, other, state, was}. `text` is the number of its
- * text, `other` the reading of the other version where that has one, `was` the proposal before anybody corrected it.
+ * An item is one proposal: {text, start, end, type, score, reason, other, state, proposed}. `text` is the index of its
+ * text, `reason` says how the versions disagree, `other` is the reading of the other version if it has one, `proposed`
+ * the proposal before any correction.
  */
-function item(text, entity, reason = "", other = null) {
-  const place = { start: entity.start, end: entity.end, type: entity.entity_group };
+function proposal(text, entity, reason = "", other = null) {
+  const span = { start: entity.start, end: entity.end, type: entity.entity_group };
   return {
     text,
-    ...place,
+    ...span,
     score: entity.score,
     reason,
     other: other && { start: other.start, end: other.end, type: other.entity_group },
     state: "open",
-    was: place,
+    proposed: span,
   };
 }
 
-/** Ask one version, or two. */
-export async function propose(records, version, second, told) {
-  const texts = records.map((one) => one.plain);
+/** Ask one version, or two, for proposals. */
+export async function propose(records, version, second, onProgress) {
+  const texts = records.map((record) => record.plain);
   if (!second) {
-    const question = { version: version.name, calibrated: version.calibrated_types.length > 0 };
-    const answers = await postAll("v1/predict", question, texts, told);
-    return answers.flatMap((one) => one.results).flatMap((one, at) => one.entities.map((entity) => item(at, entity)));
+    const request = { version: version.name, calibrated: version.calibrated_types.length > 0 };
+    const responses = await postAll("v1/predict", request, texts, onProgress);
+    const results = responses.flatMap((response) => response.results);
+    return results.flatMap((result, at) => result.entities.map((entity) => proposal(at, entity)));
   }
-  const answers = await postAll("v1/compare", { old: second.name, new: version.name }, texts, told);
-  const results = answers.flatMap((one) => one.results);
-  return results.flatMap((one, at) => one.changes.map((change) => disputed(at, change, version, second)));
+  const responses = await postAll("v1/compare", { old: second.name, new: version.name }, texts, onProgress);
+  const results = responses.flatMap((response) => response.results);
+  return results.flatMap((result, at) => result.changes.map((change) => compared(at, change, version, second)));
 }
 
-function disputed(at, change, version, second) {
+function compared(at, change, version, second) {
   const { kind, old, new: fresh } = change;
-  if (kind === "kept") return item(at, fresh);
-  if (kind === "lost") return item(at, old, alone(old, second, version));
-  if (kind === "gained") return item(at, fresh, alone(fresh, version, second));
-  const other = spelled(second.name);
-  const said =
-    kind === "moved" ? `${other} finds “${spelled(old.word)}”` : `${other} says ${spelled(old.entity_group)}`;
-  return item(at, fresh, said, old);
+  if (kind === "kept") return proposal(at, fresh);
+  if (kind === "lost") return proposal(at, old, foundByOne(old, second, version));
+  if (kind === "gained") return proposal(at, fresh, foundByOne(fresh, version, second));
+  const name = visible(second.name);
+  const reason =
+    kind === "moved" ? `${name} finds “${visible(old.word)}”` : `${name} says ${visible(old.entity_group)}`;
+  return proposal(at, fresh, reason, old);
 }
 
-/** Only one version finds it; that is no dispute where the other has never learned the type. */
-function alone(entity, finder, other) {
-  return other.types.includes(entity.entity_group) ? `only ${spelled(finder.name)} finds it` : "";
+/** Only one version finds it; that is not a disagreement if the other never learned the type. */
+function foundByOne(entity, finder, other) {
+  return other.types.includes(entity.entity_group) ? `only ${visible(finder.name)} finds it` : "";
 }
 
-/** Put the most doubtful first; equals stay in the order of the texts. */
+/** Put the most doubtful first; ties stay in the order of the texts. */
 export function sorted(items) {
-  const calm = (one) => (one.reason ? 0 : 1);
-  return [...items].sort((a, b) => calm(a) - calm(b) || a.score - b.score || a.text - b.text || a.start - b.start);
+  const agreed = (item) => (item.reason ? 0 : 1);
+  return [...items].sort((a, b) => agreed(a) - agreed(b) || a.score - b.score || a.text - b.text || a.start - b.start);
 }
 
-/** Tell whether two places share a character. */
+/** Return whether two spans share a character. */
 export function overlap(a, b) {
   return a.start < b.end && b.start < a.end;
 }
 
-/** Leave out what lies on an entity the file already has: a person put it there. */
-export function besides(items, records) {
-  return items.filter((one) => !records[one.text].given.some((given) => overlap(one, given)));
+/** Leave out proposals that overlap an entity of the file: a person put it there. */
+export function withoutGiven(items, records) {
+  return items.filter((item) => !records[item.text].given.some((given) => overlap(item, given)));
 }

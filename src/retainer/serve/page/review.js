@@ -1,50 +1,50 @@
-/** Review: what versions propose for the texts of a file is accepted, corrected or rejected, mostly by keys. */
+/** Review: accept, correct or reject what versions propose for the texts of a file, mostly by keys. */
 
 import { Text } from "./codepoints.js";
-import { drawDesk } from "./desk.js";
+import { button, byId, nameNode, plural, visible } from "./dom.js";
+import { reviewedLines, saveFile } from "./download.js";
 import { readFile } from "./files.js";
-import { amount, button, name, part, spelled } from "./nodes.js";
-import { besides, propose, sorted } from "./proposals.js";
-import { Queue } from "./queue.js";
-import { download, reviewed } from "./saving.js";
+import { propose, sorted, withoutGiven } from "./proposals.js";
+import { drawItem } from "./review_item.js";
+import { ReviewQueue } from "./review_queue.js";
 
-const LEAVE = "Your decisions were not downloaded yet, and would be lost. Go on?";
+const CONFIRM = "Your decisions are not downloaded yet and would be lost. Continue?";
 
 export class Review {
-  constructor(roster, notices) {
-    this.roster = roster;
+  constructor(versions, notices) {
+    this.versions = versions;
     this.notices = notices;
     this.queue = null;
     this.file = null;
-    this.version = part("review-version");
-    this.second = part("review-second");
-    const { versions } = roster;
-    roster.offer(this.version, versions.at(-1).name);
-    roster.offer(this.second, versions.length > 1 ? versions.at(-2).name : "", "nobody");
-    part("review-file").addEventListener("change", (event) => {
+    this.version = byId("review-version");
+    this.second = byId("review-second");
+    const { all } = versions;
+    versions.fill(this.version, all.at(-1).name);
+    versions.fill(this.second, all.length > 1 ? all.at(-2).name : "", "none");
+    byId("review-file").addEventListener("change", (event) => {
       const [file] = event.target.files;
       event.target.value = "";
-      if (file) this.take(file);
+      if (file) this.open(file);
     });
-    for (const select of [this.version, this.second]) this.ask(select);
-    for (const [id, act] of Object.entries(this.buttons())) part(id).addEventListener("click", act);
-    part("review-sure").addEventListener("click", () => this.sure());
-    part("review-save").addEventListener("click", () => this.save());
-    window.addEventListener("beforeunload", (event) => this.queue?.dirty && event.preventDefault());
+    for (const select of [this.version, this.second]) this.restartOnChange(select);
+    for (const [id, action] of Object.entries(this.buttons())) byId(id).addEventListener("click", action);
+    byId("review-sure").addEventListener("click", () => this.acceptAgreed());
+    byId("review-save").addEventListener("click", () => this.save());
+    window.addEventListener("beforeunload", (event) => this.queue?.unsaved && event.preventDefault());
   }
 
-  /** Ask again when another version is chosen, unless that would lose work. */
-  ask(select) {
+  /** Start again when another version is chosen, unless that would lose work. */
+  restartOnChange(select) {
     let before = select.value;
     select.addEventListener("change", () => {
-      if (this.mayLeave()) this.begin();
+      if (this.mayLeave()) this.start();
       else select.value = before;
       before = select.value;
     });
   }
 
   mayLeave() {
-    return !this.queue?.dirty || window.confirm(LEAVE);
+    return !this.queue?.unsaved || window.confirm(CONFIRM);
   }
 
   buttons() {
@@ -63,125 +63,122 @@ export class Review {
     };
   }
 
-  /** What the keys do here. */
+  /** The keys of this view. */
   get keys() {
     const types = Array.from({ length: 9 }, (_, at) => [
       String(at + 1),
-      () => this.types[at] && this.act((queue) => queue.retype(this.types[at]), "Another type."),
+      () => this.types[at] && this.apply((queue) => queue.retype(this.types[at]), "Type changed."),
     ]);
     return {
-      a: () => this.act((queue) => queue.accept(), "Accepted."),
-      r: () => this.act((queue) => queue.reject(), "Rejected."),
-      s: () => this.act((queue) => queue.swap(), "The other reading."),
-      u: () => this.act((queue) => queue.undo(), "Undone."),
-      j: () => this.act((queue) => queue.go(1)),
-      k: () => this.act((queue) => queue.go(-1)),
-      ArrowRight: () => this.act((queue) => queue.move("end", 1), "End moved."),
-      ArrowLeft: () => this.act((queue) => queue.move("end", -1), "End moved."),
-      "Shift+ArrowRight": () => this.act((queue) => queue.move("start", 1), "Start moved."),
-      "Shift+ArrowLeft": () => this.act((queue) => queue.move("start", -1), "Start moved."),
+      a: () => this.apply((queue) => queue.accept(), "Accepted."),
+      r: () => this.apply((queue) => queue.reject(), "Rejected."),
+      s: () => this.apply((queue) => queue.swap(), "Reading swapped."),
+      u: () => this.apply((queue) => queue.undo(), "Undone."),
+      j: () => this.apply((queue) => queue.go(1)),
+      k: () => this.apply((queue) => queue.go(-1)),
+      ArrowRight: () => this.apply((queue) => queue.move("end", 1), "End moved."),
+      ArrowLeft: () => this.apply((queue) => queue.move("end", -1), "End moved."),
+      "Shift+ArrowRight": () => this.apply((queue) => queue.move("start", 1), "Start moved."),
+      "Shift+ArrowLeft": () => this.apply((queue) => queue.move("start", -1), "Start moved."),
       ...Object.fromEntries(types),
     };
   }
 
-  /** Read a file and begin. */
-  async take(file) {
+  /** Read a file and start. */
+  async open(file) {
     if (!this.mayLeave()) return;
     await this.notices.during("Reading the file …", async (current) => {
       const records = await readFile(file);
       if (!current()) return;
       this.file = { name: file.name, records };
-      part("review-file-shown").replaceChildren(name(file.name), `: ${amount(records.length, "text")}`);
-      await this.begin();
+      byId("review-file-shown").replaceChildren(nameNode(file.name), `: ${plural(records.length, "text")}`);
+      await this.start();
     });
   }
 
-  /** Ask the versions what they propose. */
-  async begin() {
+  /** Ask the versions for proposals. */
+  async start() {
     if (!this.file) return;
     const { records } = this.file;
-    const version = this.roster.find(this.version.value);
+    const version = this.versions.find(this.version.value);
     const same = !this.second.value || this.second.value === this.version.value;
-    const second = same ? null : this.roster.find(this.second.value);
+    const second = same ? null : this.versions.find(this.second.value);
     this.queue = null;
-    part("review-desk").hidden = true;
+    byId("review-item").hidden = true;
     await this.notices.during("Asking the server …", async (current) => {
-      const told = (done, all) =>
-        current() && done && this.notices.tell(`Asking the server: ${done} of ${all} texts …`);
-      const proposed = await propose(records, version, second, told);
+      const onProgress = (done, all) =>
+        current() && done && this.notices.report(`Asking the server: ${done} of ${all} texts …`);
+      const proposals = await propose(records, version, second, onProgress);
       if (!current()) return;
-      const items = sorted(besides(proposed, records));
-      this.queue = new Queue(
-        records,
-        records.map((one) => new Text(one.plain)),
-        items,
-      );
+      const items = sorted(withoutGiven(proposals, records));
+      const texts = records.map((record) => new Text(record.plain));
+      this.queue = new ReviewQueue(records, texts, items);
       const known = [...version.types, ...(second?.types ?? [])];
       this.types = [...new Set([...known, ...records.flatMap((one) => one.given.map((given) => given.type))])];
-      this.offerTypes();
-      part("review-desk").hidden = !items.length;
-      if (!items.length) return this.notices.tell("The version finds nothing in this file that is not in it already.");
-      this.draw(`${amount(items.length, "entity", "entities")} to look at, the most doubtful first.`);
-      part("review-accept").focus();
+      this.drawTypes();
+      byId("review-item").hidden = !items.length;
+      if (!items.length) return this.notices.report("The version finds no entity that the file does not have already.");
+      this.draw(`${plural(items.length, "entity", "entities")} to review, the most doubtful first.`);
+      byId("review-accept").focus();
     });
   }
 
-  offerTypes() {
-    const made = this.types.map((type, at) => {
+  drawTypes() {
+    const buttons = this.types.map((type, at) => {
       const key = at < 9 ? String(at + 1) : null;
-      const one = button("", () => this.act((queue) => queue.retype(type), "Another type."), {
-        class: `c${this.roster.look(type).hue}`,
+      const one = button("", () => this.apply((queue) => queue.retype(type), "Type changed."), {
+        class: `c${this.versions.style(type).hue}`,
         "aria-keyshortcuts": key,
       });
       if (key) one.append(Object.assign(document.createElement("kbd"), { textContent: key }), " ");
-      one.append(name(type));
+      one.append(nameNode(type));
       one.dataset.type = type;
       return one;
     });
-    part("review-types").replaceChildren(...made);
+    byId("review-types").replaceChildren(...buttons);
   }
 
-  /** Do something to the queue, and say so; what cannot be done is said too. */
-  act(change, said = "") {
+  /** Change the queue and report it, or report why it cannot be changed. */
+  apply(change, message = "") {
     if (!this.queue?.items.length) return;
     try {
-      const more = change(this.queue);
-      this.draw(typeof more === "string" ? more : said);
+      const result = change(this.queue);
+      this.draw(typeof result === "string" ? result : message);
     } catch (error) {
-      this.notices.complain(error);
+      this.notices.reportError(error);
     }
   }
 
-  sure() {
-    const least = Number(part("review-least").value);
-    this.act((queue) => `${amount(queue.acceptSure(least), "entity", "entities")} accepted.`);
+  acceptAgreed() {
+    const threshold = Number(byId("review-least").value);
+    this.apply((queue) => `${plural(queue.acceptAgreed(threshold), "entity", "entities")} accepted.`);
   }
 
-  draw(said = "") {
+  draw(message = "") {
     const { queue } = this;
     if (!queue?.items.length) return;
-    drawDesk(queue, this.roster, (at) => this.act((one) => (one.at = at)));
+    drawItem(queue, this.versions, (at) => this.apply((one) => (one.at = at)));
     const { open, accepted, corrected, rejected } = queue.counts();
-    part("review-counts").textContent =
+    byId("review-counts").textContent =
       `${accepted} accepted, ${corrected} corrected, ${rejected} rejected, ${open} left`;
     const { item } = queue;
-    const words = spelled(queue.texts[item.text].slice(item.start, item.end));
-    const on = [words, spelled(item.type), item.reason].filter(Boolean).join(", ");
-    this.notices.tell(
-      [said, open ? "" : "All is decided: download it.", `On the desk: ${on}.`].filter(Boolean).join(" "),
+    const words = visible(queue.texts[item.text].slice(item.start, item.end));
+    const current = [words, visible(item.type), item.reason].filter(Boolean).join(", ");
+    this.notices.report(
+      [message, open ? "" : "Everything is decided: download it.", `Current: ${current}.`].filter(Boolean).join(" "),
     );
   }
 
   save() {
-    const { content, texts, entities, waiting } = reviewed(this.queue);
-    const held = waiting ? `${amount(waiting, "text")} with something still to decide held back. ` : "";
+    const { content, texts, entities, heldBack } = reviewedLines(this.queue);
+    const held = heldBack ? `${plural(heldBack, "text")} with something still to decide held back. ` : "";
     if (!texts) {
-      return this.notices.tell(`${held}There is nothing to download yet: decide about all entities of a text first.`);
+      return this.notices.report(`${held}There is nothing to download yet: decide about all entities of a text first.`);
     }
-    download(content, `${this.file.name.replace(/\.[^.]*$/, "")}.reviewed.jsonl`);
-    this.queue.dirty = waiting > 0;
-    this.notices.tell(
-      `${amount(texts, "text")} with ${amount(entities, "entity", "entities")} downloaded. ${held}` +
+    saveFile(content, `${this.file.name.replace(/\.[^.]*$/, "")}.reviewed.jsonl`);
+    this.queue.unsaved = heldBack > 0;
+    this.notices.report(
+      `${plural(texts, "text")} with ${plural(entities, "entity", "entities")} downloaded. ${held}` +
         "retainer check and retainer learn read the file.",
     );
   }

@@ -1,100 +1,103 @@
-/** Questions to the server. Whatever it answers but a result becomes one sentence of words. */
+/** Requests to the server. Every response that is not a result becomes an error with one sentence. */
 
+import { UserError } from "./errors.js";
 import { askToken } from "./token.js";
-import { Trouble } from "./trouble.js";
 
 let token = "";
-/** Kept in memory alone: whoever loads the page anew is asked again. */
+/** Kept in memory only: after a reload the page asks again. */
 
 export const limits = { texts: 256, characters: 50000, body: 2 ** 20, token: false };
 
-const ROOM = 0.8;
-/** How much of a request's bytes the texts may take; the rest is for what is around them. */
+const TEXT_SHARE = 0.8;
+/** How much of a request's bytes the texts may take; the rest is for the other fields. */
+const MAX_TEXTS = 64;
+/** Texts per request, so that progress can be shown. */
 
-/** Learn what the server allows. */
-export async function learnLimits() {
-  Object.assign(limits, await (await reach("page/limits.json")).json());
+/** Ask the server for its limits. */
+export async function loadLimits() {
+  Object.assign(limits, await (await send("page/limits.json")).json());
 }
 
-/** Ask for a document. */
+/** Request a document. */
 export async function get(path) {
-  return answered(path, () => ({ headers: authorised({}) }));
+  return result(path, () => ({ headers: authorised({}) }));
 }
 
-/** Put a question. */
-export async function post(path, question) {
-  const body = JSON.stringify(question);
-  return answered(path, () => ({ method: "POST", headers: authorised({ "Content-Type": "application/json" }), body }));
+/** Send a request with a body. */
+export async function post(path, request) {
+  const body = JSON.stringify(request);
+  return result(path, () => ({ method: "POST", headers: authorised({ "Content-Type": "application/json" }), body }));
 }
 
-/** Put a question about many texts, in as many requests as the limits ask for; `told` hears how far it is. */
-export async function postAll(path, question, texts, told = () => {}) {
-  const answers = [];
+/** Send many texts, in as many requests as the limits require; `onProgress` gets the texts done and their total. */
+export async function postAll(path, request, texts, onProgress = () => {}) {
+  const results = [];
   let done = 0;
   for (const some of portions(texts)) {
-    told(done, texts.length);
-    answers.push(await post(path, { ...question, texts: some }));
+    onProgress(done, texts.length);
+    results.push(await post(path, { ...request, texts: some }));
     done += some.length;
   }
-  return answers;
+  return results;
 }
 
-/** Cut a list of texts into portions that one request may hold. */
+/** Split a list of texts into portions that one request may hold. */
 export function portions(texts) {
-  const made = [];
+  const all = [];
   let room = 0;
   for (const text of texts) {
     const size = new Blob([JSON.stringify(text)]).size + 1;
-    if (!made.length || made.at(-1).length >= Math.min(limits.texts, 64) || size > room) {
-      made.push([]);
-      room = limits.body * ROOM;
+    if (!all.length || all.at(-1).length >= Math.min(limits.texts, MAX_TEXTS) || size > room) {
+      all.push([]);
+      room = limits.body * TEXT_SHARE;
     }
-    made.at(-1).push(text);
+    all.at(-1).push(text);
     room -= size;
   }
-  return made;
+  return all;
 }
 
 function authorised(headers) {
   return token ? { ...headers, Authorization: `Bearer ${token}` } : headers;
 }
 
-async function answered(path, request) {
+/** Return the document of a successful response; ask for the token as often as the server wants it. */
+async function result(path, options) {
   for (let tries = 0; ; tries += 1) {
-    const response = await reach(path, request());
-    if (response.ok) return await whole(response);
-    if (response.status !== 401) throw await refused(response);
+    const response = await send(path, options());
+    if (response.ok) return await parsed(response);
+    if (response.status !== 401) throw await errorOf(response);
     token = await askToken(tries > 0 || token !== "");
   }
 }
 
-async function reach(path, request = {}) {
+async function send(path, options = {}) {
   try {
-    return await fetch(path, { ...request, cache: "no-cache", credentials: "same-origin", redirect: "error" });
+    return await fetch(path, { ...options, cache: "no-cache", credentials: "same-origin", redirect: "error" });
   } catch {
-    throw new Trouble(
-      "The server cannot be reached. It may have stopped, or the network is gone; nothing on this page is lost. " +
+    throw new UserError(
+      "The server cannot be reached. It may have stopped, or the network is down; nothing on this page is lost. " +
         "Try again in a moment.",
     );
   }
 }
 
-async function whole(response) {
+async function parsed(response) {
   try {
     return await response.json();
   } catch {
-    throw new Trouble("The answer of the server broke off. Try again.");
+    throw new UserError("The response of the server broke off. Try again.");
   }
 }
 
-async function refused(response) {
-  const said = await response.json().then(
+async function errorOf(response) {
+  const message = await response.json().then(
     (document) => document.error.message,
     () => "",
   );
-  const what = said ? `: ${said}.` : ` (status ${response.status}).`;
-  if (response.status === 503) return new Trouble(`The server has no time just now${what} Try again in a moment.`);
-  if (response.status === 504) return new Trouble(`The server took too long${what} Try a shorter text.`);
-  if (response.status >= 500) return new Trouble(`The server failed${what}`);
-  return new Trouble(`The server refused${what}`);
+  const detail = message ? `: ${message}.` : ` (status ${response.status}).`;
+  if (response.status === 503) return new UserError(`The server is busy${detail} Try again in a moment.`);
+  if (response.status === 504) return new UserError(`The server took too long${detail} Try a shorter text.`);
+  if (response.status >= 500) return new UserError(`The server failed${detail}`);
+  return new UserError(`The server refused${detail}`);
 }

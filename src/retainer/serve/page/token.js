@@ -1,38 +1,38 @@
-/** The question for the token of a server that wants one. */
+/** The dialog that asks for the token of a server. */
 
-import { part } from "./nodes.js";
-import { Trouble } from "./trouble.js";
+import { byId } from "./dom.js";
+import { UserError } from "./errors.js";
 
-let asking = null;
+let pending = null;
 
-/** Ask the person for the token, once for all questions that wait for it. */
+/** Ask for the token, once for all requests that wait for it. */
 export function askToken(wrong) {
-  asking ??= opened(wrong).finally(() => {
-    asking = null;
+  pending ??= openDialog(wrong).finally(() => {
+    pending = null;
   });
-  return asking;
+  return pending;
 }
 
-function opened(wrong) {
-  const dialog = part("token");
-  const field = part("token-field");
-  part("token-wrong").textContent = wrong ? "That was not the token of this server." : "";
+function openDialog(wrong) {
+  const dialog = byId("token");
+  const field = byId("token-field");
+  byId("token-wrong").textContent = wrong ? "This is not the token of the server." : "";
   field.value = "";
   dialog.showModal();
   return new Promise((resolve, reject) => {
-    part("token-form").onsubmit = (event) => {
+    byId("token-form").onsubmit = (event) => {
       event.preventDefault();
       if (!/^[!-~]+$/.test(field.value.trim())) {
-        part("token-wrong").textContent = "A token has no blanks and only plain letters, digits and signs.";
+        byId("token-wrong").textContent = "A token has no spaces, only ASCII letters, digits and punctuation.";
         return;
       }
-      const given = field.value.trim();
+      const token = field.value.trim();
       field.value = "";
       dialog.onclose = null;
       dialog.close();
-      resolve(given);
+      resolve(token);
     };
-    dialog.onclose = () => reject(new Trouble("This server answers only who shows its token. Try again to enter it."));
-    part("token-cancel").onclick = () => dialog.close();
+    dialog.onclose = () => reject(new UserError("This server needs a token. Try again to enter it."));
+    byId("token-cancel").onclick = () => dialog.close();
   });
 }

@@ -1,140 +1,140 @@
-/** Time travel: the text stays, the versions of a lineage go by. */
+/** Time travel: the same text, seen by one version of a lineage after the other. */
 
-import { chainsOf, linesOf } from "./chains.js";
 import { drawCurves } from "./curves.js";
-import { drawText, scored } from "./entities.js";
-import { amount, name, node, part, spelled } from "./nodes.js";
-import { Pages } from "./pages.js";
+import { byId, nameNode, node, plural, visible } from "./dom.js";
+import { drawText, scoreText } from "./entities.js";
+import { lineagesOf, scoreLines } from "./lineages.js";
+import { PagedList } from "./paged_list.js";
 import { postAll } from "./server.js";
-import { drawStep } from "./step.js";
+import { drawVersionFacts } from "./version_facts.js";
 
 export class Travel {
-  constructor(roster, notices) {
-    this.roster = roster;
+  constructor(versions, notices) {
+    this.versions = versions;
     this.notices = notices;
-    this.chains = chainsOf(roster.versions);
+    this.lineages = lineagesOf(versions.all);
     this.texts = [];
-    this.kept = new Map();
-    this.pages = new Pages(part("travel-results"), (item) => this.card(item));
-    this.slider = part("travel-slider");
-    this.select = part("travel-chain");
+    this.cache = new Map();
+    this.list = new PagedList(byId("travel-results"), (item) => this.card(item));
+    this.slider = byId("travel-slider");
+    this.select = byId("travel-lineage");
     this.select.replaceChildren(
-      ...this.chains.map((one, at) => node("option", { value: at }, `up to ${spelled(one.name)}`)),
+      ...this.lineages.map((lineage, at) => node("option", { value: at }, `up to ${visible(lineage.name)}`)),
     );
-    part("travel-chain-label").hidden = this.chains.length < 2;
+    byId("travel-lineage-label").hidden = this.lineages.length < 2;
     this.select.addEventListener("change", () => this.choose());
-    this.slider.addEventListener("input", () => this.go());
-    part("travel-back").addEventListener("click", () => this.step(-1));
-    part("travel-on").addEventListener("click", () => this.step(1));
+    this.slider.addEventListener("input", () => this.show());
+    byId("travel-back").addEventListener("click", () => this.move(-1));
+    byId("travel-on").addEventListener("click", () => this.move(1));
     this.choose();
   }
 
-  /** What the keys do here, wherever one stands in this view. */
+  /** The keys of this view. */
   get keys() {
-    return { ArrowLeft: () => this.step(-1), ArrowRight: () => this.step(1) };
+    return { ArrowLeft: () => this.move(-1), ArrowRight: () => this.move(1) };
   }
 
-  get chain() {
-    return this.chains[Number(this.select.value)];
+  get lineage() {
+    return this.lineages[Number(this.select.value)];
   }
 
-  /** The steps that can be asked: the versions on duty. */
-  get stops() {
-    return this.chain.steps.filter((step) => step.served_as !== null);
+  /** The versions of the lineage that are served here. */
+  get served() {
+    return this.lineage.steps.filter((step) => step.served_as !== null);
   }
 
-  get stop() {
-    return this.stops[Number(this.slider.value)];
+  get current() {
+    return this.served[Number(this.slider.value)];
   }
 
   choose() {
-    this.slider.max = String(this.stops.length - 1);
+    this.slider.max = String(this.served.length - 1);
     this.slider.value = this.slider.max;
-    this.slider.disabled = this.stops.length < 2;
-    const absent = this.chain.steps.length - this.stops.length;
-    part("travel-absent").textContent = absent
-      ? `${amount(absent, "version")} of this lineage ${absent === 1 ? "is" : "are"} not on duty here.`
+    this.slider.disabled = this.served.length < 2;
+    const absent = this.lineage.steps.length - this.served.length;
+    byId("travel-absent").textContent = absent
+      ? `${plural(absent, "version")} of this lineage ${absent === 1 ? "is" : "are"} not served here.`
       : "";
-    this.go();
+    this.show();
   }
 
-  step(by) {
-    this.slider.value = String(Number(this.slider.value) + by);
-    this.go();
+  move(step) {
+    this.slider.value = String(Number(this.slider.value) + step);
+    this.show();
   }
 
-  /** Look at the texts; versions are asked when one comes to them. */
+  /** Show these texts; each version is asked when it is first shown. */
   async run(texts) {
     this.texts = texts;
-    this.kept.clear();
-    await this.go();
+    this.cache.clear();
+    await this.show();
   }
 
-  async go() {
-    const { stop } = this;
-    const { steps } = this.chain;
-    const at = steps.indexOf(stop);
-    this.slider.setAttribute("aria-valuetext", `${spelled(stop.served_as)}, ${spelled(stop.what)}`);
-    part("travel-back").disabled = this.slider.value === "0";
-    part("travel-on").disabled = this.slider.value === this.slider.max;
-    part("travel-step").replaceChildren(...drawStep(stop, steps.length));
+  async show() {
+    const { current: shown } = this;
+    const { steps } = this.lineage;
+    const at = steps.indexOf(shown);
+    this.slider.setAttribute("aria-valuetext", `${visible(shown.served_as)}, ${visible(shown.what)}`);
+    byId("travel-back").disabled = this.slider.value === "0";
+    byId("travel-on").disabled = this.slider.value === this.slider.max;
+    byId("travel-step").replaceChildren(...drawVersionFacts(shown, steps.length));
     this.drawCurves(at);
     if (!this.texts.length) return;
     await this.notices.during("Asking the server …", async (current) => {
-      const found = await this.found(stop.served_as);
+      const entities = await this.entitiesOf(shown.served_as);
       if (!current()) return;
-      const count = found.flat().length;
-      this.notices.tell(
-        `${spelled(stop.served_as)}, version ${at + 1} of ${steps.length}: ` +
-          `${amount(count, "entity", "entities")} in ${amount(this.texts.length, "text")}.`,
+      const count = entities.flat().length;
+      this.notices.report(
+        `${visible(shown.served_as)}, version ${at + 1} of ${steps.length}: ` +
+          `${plural(count, "entity", "entities")} in ${plural(this.texts.length, "text")}.`,
       );
-      this.pages.show(
-        this.texts.map((text, index) => ({ text, index, found: found[index] })),
+      this.list.show(
+        this.texts.map((text, index) => ({ text, index, entities: entities[index] })),
         true,
       );
     });
   }
 
   /** Ask a version once. */
-  async found(version) {
-    if (!this.kept.has(version)) {
-      const answers = await postAll(
+  async entitiesOf(version) {
+    if (!this.cache.has(version)) {
+      const responses = await postAll(
         "v1/predict",
         { version },
-        this.texts.map((one) => one.plain),
+        this.texts.map((text) => text.plain),
       );
-      this.kept.set(
+      this.cache.set(
         version,
-        answers.flatMap((one) => one.results.map((result) => result.entities)),
+        responses.flatMap((response) => response.results.map((result) => result.entities)),
       );
     }
-    return this.kept.get(version);
+    return this.cache.get(version);
   }
 
   drawCurves(at) {
-    const { steps } = this.chain;
-    const lines = linesOf(steps);
+    const { steps } = this.lineage;
+    const lines = scoreLines(steps);
     const names = steps.map((step) => step.served_as ?? `${step.number}`);
-    part("travel-curves").replaceChildren(
+    byId("travel-curves").replaceChildren(
       lines.length
-        ? drawCurves(lines, names, at, this.roster)
-        : node("p", { class: "muted" }, "No scores are recorded in this lineage: learn with --dev to have some."),
+        ? drawCurves(lines, names, at, this.versions)
+        : node("p", { class: "muted" }, "This lineage records no scores: learn with --dev to record them."),
       ...(lines.length ? [this.table(lines, names)] : []),
     );
   }
 
-  /** The same as numbers, for whoever does not see the drawing. */
+  /** The curves as a table, for screen readers and exact values. */
   table(lines, names) {
     const head = node(
       "tr",
       {},
       node("th", { scope: "col" }, "F1"),
-      names.map((one) => node("th", { scope: "col" }, name(one))),
+      names.map((one) => node("th", { scope: "col" }, nameNode(one))),
     );
     const rows = lines.map((line) => {
       const by = new Map(line.points);
       const fields = names.map((_, at) => node("td", {}, by.has(at) ? by.get(at).toFixed(1) : "–"));
-      return node("tr", {}, node("th", { scope: "row" }, name(line.type)), fields);
+      return node("tr", {}, node("th", { scope: "row" }, nameNode(line.type)), fields);
     });
     const table = node("table", {}, node("thead", {}, head), node("tbody", {}, rows));
     const scroll = node(
@@ -142,19 +142,19 @@ export class Travel {
       { class: "scroll", tabindex: 0, role: "region", "aria-label": "F1 per type and version" },
       table,
     );
-    return node("details", {}, node("summary", {}, "The curves as numbers"), scroll);
+    return node("details", {}, node("summary", {}, "The curves as a table"), scroll);
   }
 
-  card({ text, index, found }) {
-    const marks = found.map((one) => ({
+  card({ text, index, entities }) {
+    const marks = entities.map((one) => ({
       start: one.start,
       end: one.end,
       type: one.entity_group,
-      kind: this.stop.gained.includes(one.entity_group) ? "fresh" : "",
-      note: this.stop.gained.includes(one.entity_group) && this.chain.steps.indexOf(this.stop) ? "new" : "",
-      tip: scored(one.score, false),
+      kind: this.current.gained.includes(one.entity_group) ? "fresh" : "",
+      note: this.current.gained.includes(one.entity_group) && this.lineage.steps.indexOf(this.current) ? "new" : "",
+      tip: scoreText(one.score, false),
     }));
-    const label = this.texts.length > 1 ? node("h3", {}, `Text ${index + 1}`) : null;
-    return node("article", { class: "card" }, label, drawText(text, marks, this.roster));
+    const title = this.texts.length > 1 ? node("h3", {}, `Text ${index + 1}`) : null;
+    return node("article", { class: "card" }, title, drawText(text, marks, this.versions));
   }
 }

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from retainer.model.tokenization import Encoded
+from retainer.model.batches import Encoded
 
 
 class EmbeddingSubset:

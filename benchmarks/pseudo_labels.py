@@ -1,6 +1,6 @@
 """How good rdp's pseudo labels are, by the temperature of its prototypes, against the teacher's own labels.
 
-    python benchmarks/guesses.py PRESET DATA --setting FG-8-PG-2 --out FILE [--epochs 4] [--seed 1] [--device cpu]
+    python benchmarks/pseudo_labels.py PRESET DATA --setting FG-8-PG-2 --out FILE [--epochs 4] [--seed 1] [--device cpu]
 
 A first version is learned, and asked for the old types in the slice of the second task, where they are hidden. No
 student is trained: this is about the labels alone. The rest says where prototypes lie: how far words are from the
@@ -17,7 +17,7 @@ import torch
 from machine import machine
 
 from retainer.bench.preset import preset
-from retainer.bench.pseudo_label_quality import judge
+from retainer.bench.pseudo_label_quality import score_pseudo_labels
 from retainer.data.splits import read_parts
 from retainer.data.tasks import Plan, plan
 from retainer.methods import METHODS
@@ -26,6 +26,7 @@ from retainer.model.predict import run_tagger
 from retainer.training.learn import learn
 from retainer.training.prepare import prepare
 from retainer.training.recipe import Recipe, recipe
+from retainer.training.task_data import TaskData
 from retainer.versions.version import Version
 
 TEMPERATURES = (0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 30.0)
@@ -35,11 +36,11 @@ def rows(teacher: Version, made: Plan, how: Recipe) -> list[dict[str, Any]]:
     """Score the labels of every temperature, and those without prototypes."""
     plain = METHODS["rdp"]
     assert isinstance(plain, RDP)
-    ways = {"none": replace(plain, pseudo="argmax")}
-    ways |= {str(heat): replace(plain, temperature=heat) for heat in TEMPERATURES}
+    methods = {"none": replace(plain, pseudo="argmax")}
+    methods |= {str(heat): replace(plain, temperature=heat) for heat in TEMPERATURES}
     found = []
-    for name, way in ways.items():
-        scores = judge(teacher, way, made, 2, how)
+    for name, method in methods.items():
+        scores = score_pseudo_labels(teacher, method, made, 2, how)
         assert scores is not None
         found.append({"temperature": name, **scores.total.as_dict()})
         print(json.dumps(found[-1]), flush=True)
@@ -50,9 +51,9 @@ def rows(teacher: Version, made: Plan, how: Recipe) -> list[dict[str, Any]]:
 def distances(teacher: Version, made: Plan, how: Recipe) -> dict[str, Any]:
     """Say where the words of the slice lie among the prototypes."""
     task = made.task(2)
-    lesson = prepare(teacher.tagger, task.train, None, task.new, METHODS["rdp"], how)
-    seen, free = run_tagger(teacher.tagger, lesson.slice, hidden=True), lesson.tokens.unannotated
-    names, outside = teacher.tagger.labels.names, lesson.tokens.outside
+    prepared = prepare(teacher.tagger, TaskData(task.train, task.new), METHODS["rdp"], how)
+    seen, free = run_tagger(teacher.tagger, prepared.slice, hidden=True), prepared.tokens.unannotated
+    names, outside = teacher.tagger.labels.names, prepared.tokens.outside
     label = seen.logits.argmax(dim=-1)
     centres, known = prototypes(seen.hidden, label, free, len(names))
     away = torch.cdist(seen.hidden, centres).masked_fill(~known, float("inf"))

@@ -1,0 +1,8 @@
+/** An error that a person can understand and do something about; its message is shown as it is. */
+export class UserError extends Error {}
+
+/** Return the message to show for any error. */
+export function errorMessage(error) {
+  if (error instanceof UserError) return error.message;
+  return `Something went wrong on this page: ${error?.message ?? error}. Reload it.`;
+}

@@ -1,0 +1,142 @@
+/** The decisions of a review, item by item; every step can be undone. Nothing here draws. */
+
+import { visible } from "./dom.js";
+import { UserError } from "./errors.js";
+import { overlap } from "./proposals.js";
+
+export class ReviewQueue {
+  /** @param {{plain: string, given: object[]}[]} records @param {object[]} items most doubtful first */
+  constructor(records, texts, items) {
+    this.records = records;
+    this.texts = texts;
+    this.items = items;
+    this.at = 0;
+    this.history = [];
+    this.unsaved = false;
+    this.words = new Map();
+  }
+
+  get item() {
+    return this.items[this.at];
+  }
+
+  /** Return the state of an item in one word. */
+  static state(item) {
+    if (item.state !== "accepted") return item.state;
+    const { start, end, type } = item.proposed;
+    return item.start === start && item.end === end && item.type === type ? "accepted" : "corrected";
+  }
+
+  counts() {
+    const counts = { open: 0, accepted: 0, corrected: 0, rejected: 0 };
+    for (const item of this.items) counts[ReviewQueue.state(item)] += 1;
+    return counts;
+  }
+
+  /** Remember some items for undo, then change them. */
+  change(items, apply) {
+    if (!items.length) return;
+    const before = items.map((item) => [item, { ...item }]);
+    const { at } = this;
+    items.forEach(apply);
+    this.history.push({ before, at });
+    this.unsaved = true;
+  }
+
+  accept() {
+    this.requireRoom(this.item);
+    this.change([this.item], (item) => (item.state = "accepted"));
+    this.goToOpen();
+  }
+
+  reject() {
+    this.change([this.item], (item) => (item.state = "rejected"));
+    this.goToOpen();
+  }
+
+  retype(type) {
+    this.change([this.item], (item) => (item.type = type));
+  }
+
+  /** Take the reading of the other version, and back. */
+  swap() {
+    const { item } = this;
+    if (!item.other) throw new UserError("There is no other reading of this entity.");
+    const { start, end, type } = item;
+    this.replace({ ...item.other }, { start, end, type });
+  }
+
+  /** Move the start or the end by a word. */
+  move(edge, step) {
+    const { item } = this;
+    const edges = this.wordsOf(item.text).map((word) => word[edge === "start" ? 0 : 1]);
+    const next = step > 0 ? edges.find((at) => at > item[edge]) : edges.findLast((at) => at < item[edge]);
+    const span = { start: item.start, end: item.end, type: item.type, [edge]: next };
+    if (next === undefined || span.start >= span.end) throw new UserError("It cannot be moved further.");
+    this.replace(span);
+  }
+
+  replace(span, other = this.item.other) {
+    const { item } = this;
+    if (item.state === "accepted") this.requireRoom({ ...item, ...span });
+    this.change([item], (one) => Object.assign(one, span, { other }));
+  }
+
+  /** Start and end of each word of a text. */
+  wordsOf(text) {
+    if (!this.words.has(text)) this.words.set(text, this.texts[text].words());
+    return this.words.get(text);
+  }
+
+  /** Refuse an entity that overlaps one that will be in the file. */
+  requireRoom(item) {
+    const taken = this.overlapping(item, this.item);
+    if (!taken) return;
+    const words = visible(this.texts[item.text].slice(taken.start, taken.end));
+    throw new UserError(
+      taken.proposed
+        ? `It overlaps “${words}”, which is accepted: reject one of them.`
+        : `It overlaps “${words}”, which the file already has.`,
+    );
+  }
+
+  /** Return an entity that will be in the file and overlaps this span; `self` does not count. */
+  overlapping(span, self) {
+    const accepted = (item) =>
+      item !== self && item.text === span.text && item.state === "accepted" && overlap(item, span);
+    return this.records[span.text].given.find((given) => overlap(span, given)) ?? this.items.find(accepted);
+  }
+
+  /** Accept every open item with at least this score and without a disagreement; return how many. */
+  acceptAgreed(threshold) {
+    const agreed = this.items.filter((item) => item.state === "open" && !item.reason && item.score >= threshold);
+    let count = 0;
+    this.change(agreed, (item) => {
+      if (this.overlapping(item, item)) return;
+      item.state = "accepted";
+      count += 1;
+    });
+    this.goToOpen();
+    return count;
+  }
+
+  undo() {
+    const last = this.history.pop();
+    if (!last) throw new UserError("There is nothing to undo.");
+    for (const [item, copy] of last.before) Object.assign(item, copy);
+    this.at = last.at;
+    this.unsaved = true;
+  }
+
+  go(step) {
+    this.at = Math.min(Math.max(this.at + step, 0), this.items.length - 1);
+  }
+
+  /** Go to the next open item: after this one, or else from the beginning. */
+  goToOpen() {
+    const open = (item) => item.state === "open";
+    const next = this.items.findIndex((item, at) => at > this.at && open(item));
+    const first = next < 0 ? this.items.findIndex(open) : next;
+    if (first >= 0) this.at = first;
+  }
+}

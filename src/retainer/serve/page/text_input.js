@@ -1,0 +1,64 @@
+/** The texts of Find, Compare and Time travel: one typed text, or the texts of a file. */
+
+import { Text } from "./codepoints.js";
+import { button, byId, nameNode, plural } from "./dom.js";
+import { UserError } from "./errors.js";
+import { readFile, requireText } from "./files.js";
+
+export class TextInput {
+  /** @param {() => void} onChange called when there are new texts */
+  constructor(notices, onChange) {
+    this.notices = notices;
+    this.onChange = onChange;
+    this.file = null;
+    this.field = byId("text");
+    byId("source-form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      onChange();
+    });
+    this.field.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+        event.preventDefault();
+        onChange();
+      }
+    });
+    byId("file").addEventListener("change", (event) => {
+      const [file] = event.target.files;
+      event.target.value = "";
+      if (file) this.open(file);
+    });
+  }
+
+  /** Read a file and show its texts. */
+  async open(file) {
+    await this.notices.during("Reading the file …", async (current) => {
+      const records = await readFile(file);
+      if (!current()) return;
+      this.file = { name: file.name, texts: records.map((record) => new Text(record.plain)) };
+      this.draw();
+      this.onChange();
+    });
+  }
+
+  /** Return the texts, or say what is wrong with them. */
+  texts() {
+    if (this.file) return this.file.texts;
+    const plain = this.field.value;
+    if (!plain.trim()) throw new UserError("There is no text yet: type or paste one, or choose a file.");
+    return [new Text(requireText(plain, "The text"))];
+  }
+
+  draw() {
+    const shown = byId("file-shown");
+    byId("typed").hidden = this.file !== null;
+    shown.hidden = this.file === null;
+    if (!this.file) return shown.replaceChildren();
+    const remove = button("Remove the file", () => {
+      this.file = null;
+      this.draw();
+      this.field.focus();
+    });
+    shown.replaceChildren(nameNode(this.file.name), `: ${plural(this.file.texts.length, "text")} `, remove);
+    remove.focus();
+  }
+}

@@ -1,0 +1,85 @@
+"""The sentences of a task, the types they teach, and what their annotation says about the old types."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Container
+from dataclasses import dataclass, replace
+
+from retainer.data.corpus import Corpus
+from retainer.data.labels import Labels
+from retainer.data.spans import Sentence
+from retainer.model.heads import Head
+from retainer.model.tagger import Tagger
+
+
+@dataclass(frozen=True)
+class SplitRows:
+    """The rows of types made by `types split`: they exist, but what they mean is still to be learned."""
+
+    names: tuple[str, ...] = ()
+    head: Head | None = None
+
+
+@dataclass(frozen=True)
+class TaskData:
+    """What a task is learned from."""
+
+    train: Corpus
+    new: tuple[str, ...]
+    """The types the model does not know yet."""
+    dev: Corpus | None = None
+    """The sentences an epoch is chosen on, if any."""
+    retaught: tuple[str, ...] = ()
+    """Old types of which every entity in ``train`` is annotated: their rows in the head learn too."""
+    exemplars: tuple[Sentence, ...] = ()
+    """Annotated sentences of old types that could be kept; they join the slice. Their entities are gold. At their other
+    words the teacher speaks of the old types, and a new type stays possible, because it was not annotated there."""
+    split_rows: SplitRows = SplitRows()
+
+    @property
+    def taught(self) -> tuple[str, ...]:
+        """The types this task is about: the new ones, and the old ones it has more data for."""
+        return (*self.new, *self.retaught)
+
+    @property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """All sentences to learn from; the exemplars come last."""
+        return (*self.train.sentences, *self.exemplars)
+
+    @property
+    def train_words(self) -> int:
+        """The number of words of ``train``."""
+        return _words(self.train.sentences)
+
+    @property
+    def exemplar_words(self) -> int:
+        """The number of words of the exemplars."""
+        return _words(self.exemplars)
+
+
+def _words(sentences: tuple[Sentence, ...]) -> int:
+    return sum(len(sentence.words) for sentence in sentences)
+
+
+def take_out(tagger: Tagger, types: Container[str]) -> tuple[Tagger, SplitRows]:
+    """Split a tagger into a teacher that does not know some types, and the rows its student starts them with."""
+    waiting = tagger.labels.of(types)
+    staying = [index for index in range(len(tagger.labels.names)) if index not in waiting]
+    names = [tuple(tagger.labels.names[index] for index in rows) for rows in (staying, waiting)]
+    teacher = tagger.like(tagger.network, tagger.head.arranged(staying).to(tagger.device), Labels(names[0]))
+    return teacher, SplitRows(names[1], tagger.head.arranged(waiting).to(tagger.device))
+
+
+def hold_out(corpus: Corpus, share: float, seed: int) -> tuple[Corpus, Corpus | None]:
+    """Set a seeded share of the sentences aside to select on.
+
+    Where they would be too few to tell anything, or would take a type's last entities along, all are kept.
+    """
+    count = round(len(corpus) * share)
+    if count < 10:
+        return corpus, None
+    chosen = set(random.Random(seed).sample(range(len(corpus)), count))
+    parts = [tuple(s for i, s in enumerate(corpus) if (i in chosen) is aside) for aside in (False, True)]
+    train, dev = (replace(corpus, sentences=part) for part in parts)
+    return (train, dev) if dev.counts and train.types == corpus.types else (corpus, None)
