@@ -1,42 +1,30 @@
-"""Corpora in files: the formats, and reading and writing them."""
+"""Reading and writing corpora in files of any format."""
 
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from retainer.data.corpus import Corpus, fingerprint
-from retainer.data.documents import filled, read_file, read_folder
-from retainer.data.formats.table import FORMATS, SUGGESTIONS, Format, find_format
+from retainer.data.corpus import Corpus
+from retainer.data.documents import read_corpus_file, read_document_folder, require_sentences
+from retainer.data.formats.table import SUGGESTIONS, find_format
 from retainer.data.lines import error_location
 from retainer.data.spans import Sentence
-from retainer.data.splits import read_parts
 from retainer.data.suggested import Suggested
 from retainer.data.text_files import write_text_file
 from retainer.errors import InputError
-
-__all__ = [
-    "FORMATS",
-    "Corpus",
-    "Format",
-    "fingerprint",
-    "read",
-    "read_parts",
-    "write",
-    "write_suggestions",
-]
 
 
 def read(path: str | os.PathLike[str], format: str | None = None) -> Corpus:
     """Read a corpus from a file, or from a folder of documents.
 
-    Unless named, the format is told from what the file holds, never from its name; in a folder, from its names.
+    Unless named, the format is recognised by what the file holds, never by its name; in a folder, by names.
     """
     source = os.fspath(path)
     if format is not None:
         find_format(format)
     if os.path.isdir(source):
-        return filled(read_folder(Path(source), format))
-    return filled(read_file(source, format))
+        return require_sentences(read_document_folder(Path(source), format))
+    return require_sentences(read_corpus_file(source, format))
 
 
 def write(sentences: Iterable[Sentence], path: str | os.PathLike[str], format: str) -> None:
@@ -46,10 +34,10 @@ def write(sentences: Iterable[Sentence], path: str | os.PathLike[str], format: s
     """
     target, chosen = os.fspath(path), find_format(format)
     with error_location(target):
-        made = chosen.write(sentences)
-        if not made:
+        content = chosen.write(sentences)
+        if not content:
             raise InputError("there is no sentence to write")
-    write_text_file(made, target)
+    write_text_file(content, target)
 
 
 def write_suggestions(sentences: Iterable[Suggested], path: str | os.PathLike[str], format: str, model: str) -> None:

@@ -64,7 +64,7 @@ def _blocks(path: str) -> Iterator[bytes | None]:
 
 
 def _read(stream: Any) -> Iterator[bytes | None]:
-    """Read past all buffers, where there is a file below, to tell what has arrived from what has not."""
+    """Read past all buffers, where there is a file below, so that only what has not arrived is waited for."""
     try:
         descriptor = stream.fileno()
     except OSError:  # a stream in memory that takes the place of stdin

@@ -7,8 +7,8 @@
 - **Annotation is ignored**, unless the caller asks for an annotated corpus where there is one.
 
 The format is recognised by what a file holds, never by its name (``formats.table.recognise``). Stdin, and what else can
-be read only once, holds lines: the first that is not blank tells JSON records from plain text, and every text is handed
-on before more is waited for.
+be read only once, holds lines: the first that is not blank decides between JSON records and plain text, and every text
+is handed on before waiting for more.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from retainer.data.corpus import Corpus
-from retainer.data.documents import read_file, read_folder
+from retainer.data.documents import read_corpus_file, read_document_folder
 from retainer.data.formats.jsonl import ANNOTATION_KEYS, without_annotation
-from retainer.data.formats.labelstudio import numbered_tasks, text_of
-from retainer.data.formats.records import Record, keys_of, parse
+from retainer.data.formats.labelstudio import numbered_tasks, text_of_task
+from retainer.data.formats.records import JsonRecord, keys_of, parse_record
 from retainer.data.formats.table import recognise
 from retainer.data.io import read
 from retainer.data.line_stream import STDIN, arriving_lines
@@ -51,7 +51,7 @@ class Texts:
     source: str = "memory"
     format: str = PLAIN_TEXT
     oddities: Mapping[str, int] = field(default_factory=dict)
-    """What the reader of a format passed over, and how often."""
+    """What the reader of a format skipped or noticed, and how often."""
 
     @classmethod
     def of(cls, texts: Iterable[str], source: str = "memory") -> Texts:
@@ -100,17 +100,17 @@ def _is_annotated(source: str) -> bool:
     return keys.isdisjoint(("text", "tokens")) or not keys.isdisjoint(ANNOTATION_KEYS)
 
 
-def _read(source: str, of_record: Callable[[Record], Sentence]) -> Texts:
+def _read(source: str, of_record: Callable[[JsonRecord], Sentence]) -> Texts:
     if _can_be_read_once(source):
         return Texts(_lines(source, of_record), source, "stream")
     if os.path.isdir(source):
-        return _from_corpus(read_folder(Path(source)))
+        return _from_corpus(read_document_folder(Path(source)))
     format = recognise(_first_lines(source))
     if format is None or format in _RECORDS:
         return Texts(_lines(source, of_record), source, "jsonl" if format else PLAIN_TEXT)
     if format == _LIST:
         return Texts(_tasks(source), source, format)
-    return _from_corpus(read_file(source, format))
+    return _from_corpus(read_corpus_file(source, format))
 
 
 def _can_be_read_once(source: str) -> bool:
@@ -121,8 +121,8 @@ def _first_lines(source: str) -> list[str]:
     return first_lines(line[1] for line in arriving_lines(source) if line is not None)
 
 
-def _lines(source: str, of_record: Callable[[Record], Sentence]) -> Iterator[Numbered | None]:
-    """Make a text of every line; the first that is not blank tells records from plain text."""
+def _lines(source: str, of_record: Callable[[JsonRecord], Sentence]) -> Iterator[Numbered | None]:
+    """Make a text of every line; the first that is not blank decides between records and plain text."""
     records: bool | None = None
     for numbered in arriving_lines(source):
         if numbered is None:
@@ -133,11 +133,11 @@ def _lines(source: str, of_record: Callable[[Record], Sentence]) -> Iterator[Num
         if records is None and not blank:
             records = recognise([line]) in (*_RECORDS, _LIST)
         with error_location(f"{source}:{number}"):
-            sentence = of_record(parse(line)) if records and not blank else Sentence.from_text(line)
+            sentence = of_record(parse_record(line)) if records and not blank else Sentence.from_text(line)
         yield number, sentence
 
 
-def _not_annotated(record: Record) -> Sentence:
+def _not_annotated(record: JsonRecord) -> Sentence:
     if found := sorted(ANNOTATION_KEYS & record.keys()):
         raise InputError(
             f"found {found[0]!r}, which is annotation, among texts without; annotate every record and give them as a "
@@ -150,7 +150,7 @@ def _tasks(source: str) -> Iterator[Numbered]:
     """Make a text of every task of Label Studio, whether it was annotated, cancelled or never looked at."""
     for number, (where, task) in enumerate(numbered_tasks(read_text_file(source), source), 1):
         with error_location(where):
-            sentence = Sentence.from_text(text_of(task))
+            sentence = Sentence.from_text(text_of_task(task))
         yield number, sentence
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retainer.cli.output import say, tell
-from retainer.data.formats.records import EMPTY
+from retainer.data.formats.records import EMPTY_TEXTS
 from retainer.data.io import write_suggestions
 from retainer.data.spans import Sentence
 from retainer.data.texts import Texts, read_texts
@@ -97,7 +97,7 @@ def _worded(texts: Texts) -> list[Sentence]:
     """Return the texts with a word in them, and print how many have none: no format of suggestions can hold those."""
     everything = [sentence for _, sentence in texts]
     kept = [sentence for sentence in everything if sentence.words]
-    notes = Counter(texts.oddities) + Counter({EMPTY: len(everything) - len(kept)})
+    notes = Counter(texts.oddities) + Counter({EMPTY_TEXTS: len(everything) - len(kept)})
     if not kept:
         passed = "".join(f", only {count} {what}" for what, count in notes.items())
         raise InputError(f"{texts.source}: found no text{passed}; there must be at least one")

@@ -48,14 +48,14 @@ FORMATS: dict[str, Format] = {
 }
 """The formats by name, in the order in which a file is tried; columns come last because they can look like anything."""
 
-COLUMNS = "conll"
-"""The format whose lines may look like plain text, so that more than the first of them is looked at."""
+COLUMN_FORMAT = "conll"
+"""The format whose lines may look like plain text, so that more than the first line decides."""
 
 SUGGESTIONS: dict[str, Callable[[Iterable[Suggested], str], str]] = {
     "labelstudio": suggest_labelstudio,
     "prodigy": suggest_prodigy,
 }
-"""The formats in which what a model found can be given to a person to correct; they take the name of the model too."""
+"""The formats that hold suggestions of a model for a person to correct; they take the name of the model too."""
 
 
 def find_format(name: str) -> Format:
@@ -68,12 +68,12 @@ def find_format(name: str) -> Format:
 def recognise(lines: Sequence[str]) -> str | None:
     """Name the format of a file by its first lines that are not blank, or return None for plain text.
 
-    The first line decides, and a tag after a tab in it means columns, for their words may look like anything. What no
-    other format knows is columns if most of its lines are, and plain text otherwise.
+    The first line decides, and a tag after a tab in it means columns, since their words may look like anything. What no
+    other format claims is columns if most of its lines are, and plain text otherwise.
     """
     first = lines[0] if lines else ""
     if not sniff_conll(first) or sniff_brat(first):
         name = next(name for name, format in FORMATS.items() if format.sniff(first))
-        if name != COLUMNS:
+        if name != COLUMN_FORMAT:
             return name
-    return COLUMNS if is_columns(lines) else None
+    return COLUMN_FORMAT if is_columns(lines) else None

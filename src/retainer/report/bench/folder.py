@@ -12,7 +12,7 @@ from retainer.bench.cell import read_document, stored_gold
 from retainer.bench.preset import preset, presets
 from retainer.data.corpus import Corpus
 from retainer.data.spans import Span
-from retainer.data.splits import read_parts
+from retainer.data.splits import read_splits
 from retainer.errors import InputError
 from retainer.report.bench.ranking import Ranking, rankings
 from retainer.report.bench.rows import Cell, Row, row_name, told_apart
@@ -139,4 +139,4 @@ def read_data(data: Path) -> Parts:
     """Read the corpus the cells were measured on."""
     if not data.exists():
         raise InputError(f"there is no {data}; --data takes what the bench was given")
-    return read_parts(data)
+    return read_splits(data)
