@@ -86,9 +86,9 @@ def require_sentences(corpus: Corpus) -> Corpus:
 def join_documents(documents: Sequence[Corpus], source: str) -> Corpus:
     """Make one corpus of documents in their order; where one ends is not kept."""
     sentences = tuple(sentence for document in documents for sentence in document)
-    seen = sum((Counter(document.oddities) for document in documents), Counter[str]())
+    oddities = sum((Counter(document.oddities) for document in documents), Counter[str]())
     format = documents[0].format if documents else ""
-    return Corpus(sentences, source, format, oddities=dict(seen))
+    return Corpus(sentences, source, format, oddities=dict(oddities))
 
 
 def hold_out_documents(documents: Sequence[Corpus]) -> tuple[list[Corpus], list[Corpus]]:

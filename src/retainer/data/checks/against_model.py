@@ -23,20 +23,22 @@ def type_clashes(
     corpus: Corpus, predicted: Sequence[Sequence[Span]], known: Sequence[str], show: int = EXAMPLES_SHOWN
 ) -> list[Finding]:
     """Find entities of new types where the model finds an old type: learning will relabel them."""
-    seen: dict[tuple[str, str], list[str]] = defaultdict(list)
+    clashes: dict[tuple[str, str], list[str]] = defaultdict(list)
     for row, (sentence, guesses) in enumerate(zip(corpus, predicted, strict=True), 1):
         for span in sentence.spans:
             for guess in guesses:
                 if span.type not in known and guess.start < span.end and span.start < guess.end:
-                    seen[span.type, guess.type].append(f"sentence {row}: {quote_words(sentence, span.start, span.end)}")
+                    clashes[span.type, guess.type].append(
+                        f"sentence {row}: {quote_words(sentence, span.start, span.end)}"
+                    )
     return [
         Finding(
             f"entities of the new type {new} lie where the model sees {old}",
-            len(found),
-            f"make sure that they are meant to become {new} ({_share(len(found), corpus.counts[new])} of them)",
-            found[:show],
+            len(places),
+            f"make sure that they are meant to become {new} ({_share(len(places), corpus.counts[new])} of them)",
+            places[:show],
         )
-        for (new, old), found in sorted(seen.items())
+        for (new, old), places in sorted(clashes.items())
     ]
 
 
@@ -60,32 +62,32 @@ def unreadable_scripts(
     scripts: dict[str, _ScriptCounts] = defaultdict(_ScriptCounts)
     for sentence, sentence_pieces in zip(corpus, pieces, strict=True):
         for word, word_pieces in zip(sentence.words, sentence_pieces, strict=True):
-            seen = scripts[script_of(word)]
-            seen.words += 1
+            counts = scripts[script_of(word)]
+            counts.words += 1
             if unknown in word_pieces:
-                seen.unread.append(word)
+                counts.unread.append(word)
             else:
-                seen.pieces += len(word_pieces)
-    for name, seen in sorted(scripts.items()):
-        if seen.words >= _ENOUGH_WORDS and name:
-            yield from _script_findings(name, seen, show)
+                counts.pieces += len(word_pieces)
+    for name, counts in sorted(scripts.items()):
+        if counts.words >= _ENOUGH_WORDS and name:
+            yield from _script_findings(name, counts, show)
 
 
-def _script_findings(name: str, seen: _ScriptCounts, show: int) -> Iterator[Finding]:
-    read = seen.words - len(seen.unread)
-    if len(seen.unread) > _UNREAD_SHARE * seen.words:
+def _script_findings(name: str, counts: _ScriptCounts, show: int) -> Iterator[Finding]:
+    read = counts.words - len(counts.unread)
+    if len(counts.unread) > _UNREAD_SHARE * counts.words:
         yield Finding(
             f"words in {name} letters that the model's tokenizer cannot read",
-            len(seen.unread),
-            f"{_share(len(seen.unread), seen.words)} of these words look alike to the model; choose a multilingual one",
-            [repr(word) for word in dict.fromkeys(seen.unread)][:show],
+            len(counts.unread),
+            f"{_share(len(counts.unread), counts.words)} of these words look alike to the model; choose a multilingual one",
+            [repr(word) for word in dict.fromkeys(counts.unread)][:show],
             "mend",
         )
-    elif read and seen.pieces / read > _PIECES_WHEN_SPELLED:
+    elif read and counts.pieces / read > _PIECES_WHEN_SPELLED:
         yield Finding(
             f"words in {name} letters that the model's tokenizer only spells",
             read,
-            f"{seen.pieces / read:.1f} pieces per word; a model that knows the language learns faster",
+            f"{counts.pieces / read:.1f} pieces per word; a model that knows the language learns faster",
             weight="look",
         )
 

@@ -12,8 +12,8 @@ NESTED_ENTITIES = "entities inside another"
 class Brackets:
     """The entities of one sentence while it is read; of nested ones the outermost is kept, because spans are flat."""
 
-    def __init__(self, seen: Counter[str]) -> None:
-        self._seen = seen
+    def __init__(self, oddities: Counter[str]) -> None:
+        self._oddities = oddities
         self._open: list[tuple[int, str]] = []
         self._closed: list[Span] = []
 
@@ -29,7 +29,7 @@ class Brackets:
         if start == at:
             raise InputError(f"an entity of type {type_} holds no word; remove it")
         if self._open:
-            self._seen[NESTED_ENTITIES] += 1
+            self._oddities[NESTED_ENTITIES] += 1
         else:
             self._closed.append(Span(start, at, type_))
 

@@ -81,13 +81,13 @@ def read_brat(text: str, source: str = "memory") -> Corpus:
 
 def read_brat_pair(text: str, annotations: str, place: str, source: str) -> Corpus:
     """Read a text and its annotations from the file ``place``; a line with a visible character is a sentence."""
-    seen: Counter[str] = Counter()
-    bounds = _text_bounds(annotations, place, seen)
+    oddities: Counter[str] = Counter()
+    bounds = _text_bounds(annotations, place, oddities)
     candidates = _UNITS if "\r\n" in text else _UNITS[1:]
     unit = find_offset_unit(text, candidates, lambda unit: all(_fits(bound, unit, text) for bound in bounds))
-    seen.update(unit.oddities if bounds else [])
-    tags = [tag for bound in bounds if (tag := _tag(bound, unit, text, place, seen))]
-    return Corpus(place_tags(text, tags, place, seen), source, "brat", oddities=dict(+seen))
+    oddities.update(unit.oddities if bounds else [])
+    tags = [tag for bound in bounds if (tag := _tag(bound, unit, text, place, oddities))]
+    return Corpus(place_tags(text, tags, place, oddities), source, "brat", oddities=dict(+oddities))
 
 
 def write_brat(sentences: Iterable[Sentence]) -> dict[str, str]:
@@ -103,7 +103,7 @@ def write_brat(sentences: Iterable[Sentence]) -> dict[str, str]:
 # ------------------------------------------------------------------------------------------------------- reading
 
 
-def _text_bounds(annotations: str, place: str, seen: Counter[str]) -> list[_TextBound]:
+def _text_bounds(annotations: str, place: str, oddities: Counter[str]) -> list[_TextBound]:
     """Return the lines that mark text, and count those that do not."""
     found = []
     for number, line in numbered_lines(annotations):
@@ -112,7 +112,7 @@ def _text_bounds(annotations: str, place: str, seen: Counter[str]) -> list[_Text
                 if line.startswith("T"):
                     found.append(_text_bound(number, line))
                 else:
-                    seen[_kind(line)] += 1
+                    oddities[_kind(line)] += 1
     return found
 
 
@@ -141,7 +141,7 @@ def _fits(bound: _TextBound, unit: OffsetUnit, text: str) -> bool:
     return shown is None or any(same_text(part, " ".join(covered)) for part in (shown, shown.partition("\t")[0]))
 
 
-def _tag(bound: _TextBound, unit: OffsetUnit, text: str, place: str, seen: Counter[str]) -> StandoffTag | None:
+def _tag(bound: _TextBound, unit: OffsetUnit, text: str, place: str, oddities: Counter[str]) -> StandoffTag | None:
     """Make one span of a line; pieces with only white space between them are one entity that spans a line end."""
     with error_location(f"{place}:{bound.line}: tag {bound.id}"):
         if not _fits(bound, unit, text):
@@ -149,7 +149,7 @@ def _tag(bound: _TextBound, unit: OffsetUnit, text: str, place: str, seen: Count
     pieces = [(unit.positions[start], unit.positions[end]) for start, end in bound.pieces]
     between = [text[left[1] : right[0]] for left, right in zip(pieces, pieces[1:], strict=False)]
     if "".join(between).strip():
-        seen[DISCONTINUOUS_ENTITIES] += 1
+        oddities[DISCONTINUOUS_ENTITIES] += 1
         return None
     return StandoffTag(bound.line, bound.id, Span(pieces[0][0], pieces[-1][1], bound.type), None)
 

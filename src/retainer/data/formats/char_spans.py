@@ -19,14 +19,14 @@ def read_span_records(
     text: str, source: str, format: str, read: Callable[[JsonRecord, Counter[str]], Sentence | None]
 ) -> Corpus:
     """Read every record with ``read``, which may skip one if it counts it as an oddity."""
-    seen: Counter[str] = Counter()
+    oddities: Counter[str] = Counter()
     sentences = []
     for where, record in numbered_records(text, source):
         with error_location(where):
-            sentence = read(record, seen)
+            sentence = read(record, oddities)
         if sentence is not None:
             sentences.append(sentence)
-    return Corpus(tuple(sentences), source, format, oddities=dict(+seen))
+    return Corpus(tuple(sentences), source, format, oddities=dict(+oddities))
 
 
 def span_of_record(record: JsonRecord, start: str = "start", end: str = "end") -> Span:
@@ -38,18 +38,18 @@ def span_of_record(record: JsonRecord, start: str = "start", end: str = "end") -
 
 
 def place_spans(
-    text: str, spans: Sequence[Span], seen: Counter[str], offsets: Sequence[Offset] | None = None
+    text: str, spans: Sequence[Span], oddities: Counter[str], offsets: Sequence[Offset] | None = None
 ) -> Sentence | None:
     """Place spans of characters on the words at ``offsets``, or on words cut to fit them; skip an empty text."""
     if not spans and not text.strip():
-        seen[EMPTY_TEXTS] += 1
+        oddities[EMPTY_TEXTS] += 1
         return None
     _refuse_overlaps(spans)
-    seen[SPACE_AT_EDGE] += sum(text[span.start : span.end].strip() != text[span.start : span.end] for span in spans)
+    oddities[SPACE_AT_EDGE] += sum(text[span.start : span.end].strip() != text[span.start : span.end] for span in spans)
     if offsets:
         return Sentence.from_offsets(text, offsets, spans)
     sentence = Sentence.from_text(text, spans)
-    seen[EDGE_INSIDE_WORD] += len(sentence.words) - len(word_offsets(text))
+    oddities[EDGE_INSIDE_WORD] += len(sentence.words) - len(word_offsets(text))
     return sentence
 
 

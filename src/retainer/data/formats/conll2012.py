@@ -41,17 +41,17 @@ def read_conll2012(text: str, source: str = "memory") -> Corpus:
     A blank line or the edge of a document ends a sentence. There may be any number of other columns, the same
     for all words of a sentence.
     """
-    seen: Counter[str] = Counter()
+    oddities: Counter[str] = Counter()
     sentences: list[Sentence] = []
     for document, blocks in groupby(_blocks(text), key=lambda pair: pair[0]):
-        found = [_sentence(rows, source, seen) for _, rows in blocks]
+        found = [_sentence(rows, source, oddities) for _, rows in blocks]
         if _PT.match(document) and not any(sentence.spans for sentence in found):
-            seen[UNANNOTATED_GENRE] += len(found)
+            oddities[UNANNOTATED_GENRE] += len(found)
         else:
             sentences += found
     begun, ended = (f"\n{text}".count(f"\n{mark}") for mark in (_BEGIN, _END))
-    seen[_UNENDED] = max(0, begun - ended)
-    return Corpus(tuple(sentences), source, "conll2012", oddities=dict(+seen))
+    oddities[_UNENDED] = max(0, begun - ended)
+    return Corpus(tuple(sentences), source, "conll2012", oddities=dict(+oddities))
 
 
 def write_conll2012(sentences: Iterable[Sentence]) -> str:
@@ -74,8 +74,8 @@ def _blocks(text: str) -> Iterator[tuple[str, list[_NumberedLine]]]:
         document = line if mark else document
 
 
-def _sentence(rows: Sequence[_NumberedLine], source: str, seen: Counter[str]) -> Sentence:
-    words, brackets, width = list[str](), Brackets(seen), 0
+def _sentence(rows: Sequence[_NumberedLine], source: str, oddities: Counter[str]) -> Sentence:
+    words, brackets, width = list[str](), Brackets(oddities), 0
     for at, (number, line) in enumerate(rows):
         with error_location(f"{source}:{number}"):
             cells = _SPACES.split(line.strip(" \t"))

@@ -33,12 +33,12 @@ def write_doccano(sentences: Iterable[Sentence]) -> str:
     return write_sentences(sentences, lambda sentence: record_line(_record(sentence)))
 
 
-def _sentence(record: JsonRecord, seen: Counter[str]) -> Sentence | None:
+def _sentence(record: JsonRecord, oddities: Counter[str]) -> Sentence | None:
     text = require_field(record, "text", str)
     keys = [key for key in SPAN_KEYS if key in record]
     if not keys:
         raise InputError(f"the spans are missing; expected one of the keys {', '.join(SPAN_KEYS)}")
-    return place_spans(text, [span for key in keys for span in each_member(record, key, _span)], seen)
+    return place_spans(text, [span for key in keys for span in each_member(record, key, _span)], oddities)
 
 
 def _span(item: Any) -> Span:

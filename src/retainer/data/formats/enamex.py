@@ -36,16 +36,16 @@ def read_enamex(text: str, source: str = "memory") -> Corpus:
     Where ``S_OFF`` or ``E_OFF`` say that only a part of a word is meant, the entity is the whole word, as in the
     CoNLL-2012 columns of the same text; a tag inside a word cuts it. Both are counted.
     """
-    seen: Counter[str] = Counter()
+    oddities: Counter[str] = Counter()
     sentences, edges = [], Counter[bool]()
     for number, line in numbered_lines(text):
         if edge := _EDGE.fullmatch(line):
             edges[edge[1] == "</DOC>"] += 1
         elif not is_blank(line):
             with error_location(f"{source}:{number}"):
-                sentences.append(_sentence(line, seen))
-    seen[_UNENDED] = max(0, edges[False] - edges[True])
-    return Corpus(tuple(sentences), source, "enamex", oddities=dict(+seen))
+                sentences.append(_sentence(line, oddities))
+    oddities[_UNENDED] = max(0, edges[False] - edges[True])
+    return Corpus(tuple(sentences), source, "enamex", oddities=dict(+oddities))
 
 
 def write_enamex(sentences: Iterable[Sentence]) -> str:
@@ -54,8 +54,8 @@ def write_enamex(sentences: Iterable[Sentence]) -> str:
     return f'<DOC DOCNO="retainer">\n{text}</DOC>\n' if text else ""
 
 
-def _sentence(line: str, seen: Counter[str]) -> Sentence:
-    words, brackets = list[str](), Brackets(seen)
+def _sentence(line: str, oddities: Counter[str]) -> Sentence:
+    words, brackets = list[str](), Brackets(oddities)
     if "<" not in line:
         return Sentence(tuple(_words(line)))
     for at, piece in enumerate(_TAG.split(line)):
@@ -65,7 +65,7 @@ def _sentence(line: str, seen: Counter[str]) -> Sentence:
             brackets.close(len(words))
         else:
             brackets.open(_type(piece), len(words))
-    seen[EDGE_INSIDE_WORD] += len(_INSIDE.findall(line))
+    oddities[EDGE_INSIDE_WORD] += len(_INSIDE.findall(line))
     if not words:
         raise InputError("found tags but no word between them; remove the line")
     return Sentence(tuple(words), brackets.spans())

@@ -35,10 +35,10 @@ def sniff_i2b2(line: str) -> bool:
 
 def read_i2b2(text: str, source: str = "memory") -> Corpus:
     """Read a note; every line with a visible character is a sentence, and the TYPE of a tag is its entity's type."""
-    seen: Counter[str] = Counter()
+    oddities: Counter[str] = Counter()
     note = parse_note(text, source)
-    sentences = place_tags(note.text, note.tags, source, seen)
-    return Corpus(sentences, source, "i2b2", oddities=dict(+seen))
+    sentences = place_tags(note.text, note.tags, source, oddities)
+    return Corpus(sentences, source, "i2b2", oddities=dict(+oddities))
 
 
 def write_i2b2(sentences: Iterable[Sentence]) -> str:

@@ -67,17 +67,17 @@ def read_labelstudio(text: str, source: str = "memory") -> Corpus:
     Of several annotations the first that was not cancelled counts. Predictions count only in a file in which no task
     is annotated: among corrected tasks those without annotation are skipped.
     """
-    seen: Counter[str] = Counter()
+    oddities: Counter[str] = Counter()
     tasks = list(numbered_tasks(text, source))
-    chooser = _AnnotationChooser(_corrected(tasks), seen)
+    chooser = _AnnotationChooser(_corrected(tasks), oddities)
     sentences = []
     for where, task in tasks:
         with error_location(where):
             regions = chooser.regions(task)
             if regions is not None:
-                sentences.append(_sentence(text_of_task(task), regions, seen))
+                sentences.append(_sentence(text_of_task(task), regions, oddities))
     found = tuple(sentence for sentence in sentences if sentence is not None)
-    return Corpus(found, source, "labelstudio", oddities=dict(+seen))
+    return Corpus(found, source, "labelstudio", oddities=dict(+oddities))
 
 
 def write_labelstudio(sentences: Iterable[Sentence]) -> str:
@@ -114,8 +114,8 @@ def text_of_task(task: JsonRecord) -> str:
 class _AnnotationChooser:
     """Chooses the annotation that counts for every task."""
 
-    def __init__(self, corrected: bool, seen: Counter[str]) -> None:
-        self._corrected, self._seen = corrected, seen
+    def __init__(self, corrected: bool, oddities: Counter[str]) -> None:
+        self._corrected, self._oddities = corrected, oddities
         self._ids: set[Any] = set()
 
     def regions(self, task: JsonRecord) -> list[_Region] | None:
@@ -137,7 +137,7 @@ class _AnnotationChooser:
                 "annotations); write records of other tools as one JSON object per line"
             )
         if task.get("id") is not None and task["id"] in self._ids:
-            self._seen[FURTHER_ANNOTATIONS] += 1
+            self._oddities[FURTHER_ANNOTATIONS] += 1
             return None
         self._ids.add(task.get("id"))
         found = [each_member(task, key, lambda item: self._value(require_kind(item, dict))) for key in keys]
@@ -147,12 +147,12 @@ class _AnnotationChooser:
         annotations = _annotations(task)
         kept = [one for one in annotations if not (one.get("was_cancelled") or one.get("skipped"))]
         if annotations and not kept:
-            self._seen[CANCELLED_TASKS] += 1
+            self._oddities[CANCELLED_TASKS] += 1
             return None
         predictions = [] if self._corrected else _objects(task, "predictions")
-        self._seen[TASKS_WITH_PREDICTIONS] += bool(predictions)
+        self._oddities[TASKS_WITH_PREDICTIONS] += bool(predictions)
         kept = kept or predictions
-        self._seen[FURTHER_ANNOTATIONS if kept else TASKS_WITHOUT_ANNOTATION] += len(kept) - 1 if kept else 1
+        self._oddities[FURTHER_ANNOTATIONS if kept else TASKS_WITHOUT_ANNOTATION] += len(kept) - 1 if kept else 1
         return kept[0] if kept else None
 
     def _region(self, item: JsonRecord) -> _Region | None:
@@ -163,7 +163,7 @@ class _AnnotationChooser:
                 return self._value(value)
         if isinstance(type_, str) and type_.endswith("labels"):
             raise InputError(f"the type is {type_!r}; only labels of plain text can be read")
-        self._seen[OTHER_RESULTS] += 1
+        self._oddities[OTHER_RESULTS] += 1
         return None
 
     def _value(self, value: JsonRecord) -> _Region | None:
@@ -171,7 +171,7 @@ class _AnnotationChooser:
         if len(labels) > 1:
             raise InputError(f"found the labels {', '.join(labels)} on one region; an entity has one type, keep one")
         if not labels or not labels[0]:
-            self._seen[OTHER_RESULTS] += 1
+            self._oddities[OTHER_RESULTS] += 1
             return None
         shown = value.get("text")
         return _Region(
@@ -206,12 +206,12 @@ def _is_region_list(value: Any) -> bool:
     )
 
 
-def _sentence(text: str, regions: list[_Region], seen: Counter[str]) -> Sentence | None:
+def _sentence(text: str, regions: list[_Region], oddities: Counter[str]) -> Sentence | None:
     unit = find_offset_unit(
         text, (CODE_POINTS, UTF16_UNITS), lambda unit: all(region.fits(unit, text) for region in regions)
     )
-    seen.update(unit.oddities)
-    return place_spans(text, [_span(region, unit, text) for region in regions], seen)
+    oddities.update(unit.oddities)
+    return place_spans(text, [_span(region, unit, text) for region in regions], oddities)
 
 
 def _span(region: _Region, unit: OffsetUnit, text: str) -> Span:

@@ -40,14 +40,14 @@ def suggest_prodigy(sentences: Iterable[Suggested], model: str) -> str:
     return write_sentences(sentences, lambda sentence: record_line(_suggestion(sentence, model)))
 
 
-def _sentence(record: JsonRecord, seen: Counter[str]) -> Sentence | None:
+def _sentence(record: JsonRecord, oddities: Counter[str]) -> Sentence | None:
     if record.get("answer") in ("reject", "ignore"):
-        seen[REJECTED_ANSWERS] += 1
+        oddities[REJECTED_ANSWERS] += 1
         return None
     text = require_field(record, "text", str)
     unmarked = "answer" in record and "spans" not in record
     spans = [] if unmarked else each_member(record, "spans", lambda item: span_of_record(require_kind(item, dict)))
-    return place_spans(text, spans, seen, token_offsets(record, text) if record.get("tokens") else None)
+    return place_spans(text, spans, oddities, token_offsets(record, text) if record.get("tokens") else None)
 
 
 def token_offsets(record: JsonRecord, text: str) -> list[Offset]:

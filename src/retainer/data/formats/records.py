@@ -131,11 +131,11 @@ def require_field(record: JsonRecord, key: str, kind: type[_T]) -> _T:
 
 def each_member(record: JsonRecord, key: str, make: Callable[[Any], _T]) -> list[_T]:
     """Make something of every member of a list; errors name the member."""
-    made = []
+    results = []
     for number, member in enumerate(require_field(record, key, list)):
         with error_location(f"{key}[{number}]"):
-            made.append(make(member))
-    return made
+            results.append(make(member))
+    return results
 
 
 def _key_names(record: JsonRecord) -> str:

@@ -26,13 +26,13 @@ class StandoffTag:
     """The text it claims to cover, if it says so."""
 
 
-def place_tags(text: str, tags: Sequence[StandoffTag], source: str, seen: Counter[str]) -> tuple[Sentence, ...]:
+def place_tags(text: str, tags: Sequence[StandoffTag], source: str, oddities: Counter[str]) -> tuple[Sentence, ...]:
     """Make a sentence of every line with a visible character; an entity that spans a line end keeps its lines together.
 
     Words are cut where a tag begins or ends, so that it is kept to the character.
     """
-    spans = _without_overlaps([_checked_span(tag, text, source, seen) for tag in tags], seen)
-    return tuple(_sentence(line, inside, seen) for line, inside in _cut(text, spans))
+    spans = _without_overlaps([_checked_span(tag, text, source, oddities) for tag in tags], oddities)
+    return tuple(_sentence(line, inside, oddities) for line, inside in _cut(text, spans))
 
 
 def line_to_write(sentence: Sentence) -> tuple[str, tuple[Span, ...]]:
@@ -56,7 +56,7 @@ def trim_span(span: Span, text: str) -> Span:
     return Span(start, start + len(found.strip()), span.type)
 
 
-def _checked_span(tag: StandoffTag, text: str, source: str, seen: Counter[str]) -> Span:
+def _checked_span(tag: StandoffTag, text: str, source: str, oddities: Counter[str]) -> Span:
     """Check a tag against the text, and leave out the white space at its edges."""
     with error_location(f"{source}:{tag.line}: tag {tag.id}"):
         where = f"{tag.span.start}-{tag.span.end}"
@@ -68,11 +68,11 @@ def _checked_span(tag: StandoffTag, text: str, source: str, seen: Counter[str]) 
         if not found.strip():
             raise InputError(f"{where} covers no word, only {found!r}; remove the tag")
         span = trim_span(tag.span, text)
-        seen[SPACE_AT_EDGE] += span != tag.span
+        oddities[SPACE_AT_EDGE] += span != tag.span
         return span
 
 
-def _without_overlaps(spans: Sequence[Span], seen: Counter[str]) -> list[Span]:
+def _without_overlaps(spans: Sequence[Span], oddities: Counter[str]) -> list[Span]:
     """Return the spans in order; of those that overlap the longest stay, of equally long ones the first."""
     clusters, reach = list[list[Span]](), 0
     for span in sorted(spans, key=lambda span: span.start):
@@ -82,7 +82,7 @@ def _without_overlaps(spans: Sequence[Span], seen: Counter[str]) -> list[Span]:
             clusters.append([span])
         reach = max(reach, span.end)
     kept = [span for cluster in clusters for span in _longest(cluster)]
-    seen[OVERLAPPING_TAGS] += len(spans) - len(kept)
+    oddities[OVERLAPPING_TAGS] += len(spans) - len(kept)
     return kept
 
 
@@ -114,6 +114,6 @@ def _line_end(text: str, at: int) -> int:
     return len(text) if end < 0 else end
 
 
-def _sentence(line: str, spans: list[Span], seen: Counter[str]) -> Sentence:
-    sentence = place_spans(line, spans, seen) if spans else None
+def _sentence(line: str, spans: list[Span], oddities: Counter[str]) -> Sentence:
+    sentence = place_spans(line, spans, oddities) if spans else None
     return sentence or Sentence.from_text(line)

@@ -19,12 +19,8 @@ def decode_tags(rows: Iterable[TaggedWords], source: str, format: str, oddities:
     scheme, without_begin = detect_scheme(tags for _, tags in rows)
     sentences = tuple(Sentence(tuple(words), spans_of(tags)) for words, tags in rows)
     mixed = sum(_ends_differently(sentence, tags, scheme) for sentence, (_, tags) in zip(sentences, rows, strict=True))
-    seen = {
-        name: count
-        for name, count in {**oddities, INSIDE_WITHOUT_BEGIN: without_begin, MIXED_SCHEMES: mixed}.items()
-        if count
-    }
-    return Corpus(sentences, source, format, scheme, seen)
+    counts = {**oddities, INSIDE_WITHOUT_BEGIN: without_begin, MIXED_SCHEMES: mixed}
+    return Corpus(sentences, source, format, scheme, {name: count for name, count in counts.items() if count})
 
 
 def _ends_differently(sentence: Sentence, tags: Sequence[str], scheme: str) -> int:
