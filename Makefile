@@ -2,8 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
+WORKERS ?= 2
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: install demo test docs-test lint format picture readme clean
+.PHONY: install demo test quick docs-test lint format picture readme clean
 
 install: $(READY)  ## make .venv and nothing else
 
@@ -11,8 +13,11 @@ demo: $(READY)  ## see forgetting happen, and not happen (a few minutes on two c
 	rm -rf demo
 	$(BIN)/retainer demo --out demo
 
-test: $(READY)  ## the whole suite, a few minutes on two cores, no network
-	$(BIN)/python -m pytest
+test: $(READY)  ## the whole suite, at most five minutes on two cores, no network
+	$(PYTEST)
+
+quick: $(READY)  ## the tests that start no process, browser or training, at most a minute
+	$(PYTEST) --quick
 
 docs-test: $(READY)  ## run every command of the README and of docs/, a few minutes on two cores, no network
 	$(BIN)/python -m pytest tests/docs

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from safetensors.torch import load_file, save_file
 
-from retainer.model.builtin import PACKAGE, builtin_folder, sha256
+from retainer.files import sha256
+from retainer.model.builtin import PACKAGE, builtin_folder
 
 source = builtin_folder()
 target = Path(sys.argv[1]) / PACKAGE / "model"

@@ -3,12 +3,17 @@
 import os
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is loaded: tiny models gain nothing from a second thread
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+import contextlib
 from pathlib import Path
 
 import pytest
+import slow_work
 import torch
+from elsewhere import Pipeline
+from made_once import made_once
 from tiny import SPECIAL, empty_wordpiece, pieces, texts
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import (
@@ -21,6 +26,23 @@ from transformers import (
 )
 
 from retainer.data.generated import generate
+
+
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true", help="only tests that start no process, browser or training")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_slow_work(request):
+    """Leave out, under --quick, every test that turns out to be slow."""
+    if not request.config.getoption("quick"):
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        hook = slow_work.refuse(patch)
+        yield
+        hook.remove()
+
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -134,6 +156,13 @@ def roberta(tmp_path_factory, bytelevel):
 
 
 @pytest.fixture(scope="session")
+def pipeline():
+    """Tag texts with transformers alone, in a process without retainer."""
+    with contextlib.closing(Pipeline()) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
 def city():
     """Sentences in which only cities are annotated, though artists occur."""
     from retainer.data.tasks import hide
@@ -172,8 +201,11 @@ def pair(tmp_path_factory, encoder):
     from retainer.training.learn import learn
     from retainer.training.recipe import Recipe
 
-    place, recipe = tmp_path_factory.mktemp("pair"), Recipe(epochs=6, batch=8, base_lr=5e-3, lr=5e-3)
-    data = generate(200, seed=5, types=["artist", "city"])
-    learn(hide(data, ["artist"]), encoder, recipe=recipe, seed=1, device="cpu").save(place / "v1")
-    learn(hide(data, ["city"]), place / "v1", recipe=recipe, seed=2, device="cpu").save(place / "v2")
+    def teach(place):
+        recipe = Recipe(epochs=6, batch=8, base_lr=5e-3, lr=5e-3)
+        data = generate(200, seed=5, types=["artist", "city"])
+        learn(hide(data, ["artist"]), encoder, recipe=recipe, seed=1, device="cpu").save(place / "v1")
+        learn(hide(data, ["city"]), place / "v1", recipe=recipe, seed=2, device="cpu").save(place / "v2")
+
+    place = made_once(tmp_path_factory, "pair", teach)
     return {"v1": place / "v1", "v2": place / "v2"}

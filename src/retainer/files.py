@@ -1,8 +1,9 @@
-"""Writing so that nothing is lost: whole or not at all."""
+"""Files: written whole or not at all, so that nothing is lost, and identified by their hash."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import shutil
 import tempfile
@@ -22,13 +23,41 @@ def require_free(path: str | Path) -> Path:
 
 def require_writable(path: str | Path) -> Path:
     """Refuse to write where nothing can be: for files that may replace an older one."""
-    path = Path(path)
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path} is not a plain file, so it cannot be replaced; name another")
+    path = _require_plain(Path(path))
     above = next(parent for parent in path.absolute().parents if parent.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
         raise InputError(f"{path} cannot be written: {above} is not a folder you may write to")
     return path
+
+
+def _require_plain(path: Path) -> Path:
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is not a plain file, so it cannot be replaced; name another")
+    return path
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_document(path: str | Path, text: str) -> None:
+    """Write a page, table or corpus to the place the user named; a failure is one sentence about that place."""
+    with refusals_about(path):
+        write_text(_require_plain(Path(path)), text)
+
+
+@contextlib.contextmanager
+def refusals_about(path: str | Path) -> Iterator[None]:
+    """Turn what goes wrong while a file is written into one sentence that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: the file cannot be written ({error.strerror})") from error
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise InputError(f"{path}: {half!r} is half a surrogate pair, not a character; remove it") from error
 
 
 def write_text(path: Path, text: str) -> None:
@@ -67,7 +96,7 @@ def new_folder(path: str | Path) -> Iterator[Path]:
             os.chmod(file, 0o755 if file.is_dir() else 0o644)  # safetensors writes for its owner only
             sync(file)
         os.chmod(scratch, 0o755)
-        require_free(path)  # somebody else may have been faster
+        require_free(path)  # another process may have been faster
         os.rename(scratch, path)
         sync(path.parent)
     except BaseException:

@@ -59,7 +59,7 @@ def repeatable(device: torch.device, seed: int, *, strict: bool = True) -> Itera
 
     On a CPU too: there the gradient of ``table[index]`` adds up in any order. Nothing of ours takes one, but an encoder
     may, and to ask costs nothing. Not strict is for encoders with an operation that has no such kernel; then attention
-    over long texts takes a kernel that is not repeatable either, so nobody gets this unasked.
+    over long texts takes a kernel that is not repeatable either, so this is never the first choice.
     """
     import torch
 
@@ -83,7 +83,7 @@ def repeatable(device: torch.device, seed: int, *, strict: bool = True) -> Itera
 
 
 def peak_memory(device: torch.device, *, begin: bool = False) -> int | None:
-    """Return the most bytes torch held on a GPU since the last ``begin``; on a CPU nobody can tell."""
+    """Return the most bytes torch held on a GPU since the last ``begin``; on a CPU this is not known."""
     import torch
 
     if device.type != "cuda":

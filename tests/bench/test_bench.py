@@ -31,10 +31,10 @@ from retainer.errors import InputError
 from retainer.methods import METHODS, RDP
 from retainer.methods import method as find_method
 from retainer.metrics.f1 import gold_spans, score
-from retainer.report.bench.bench_tables import LEGEND, SHOWN, markdown, sheets, tables
-from retainer.report.bench.folder import read_folder
+from retainer.report.bench.folder import read_bench
 from retainer.report.bench.ranking import COLUMNS, rankings
-from retainer.report.bench.rows import Row, told_apart
+from retainer.report.bench.rows import MethodRow, with_distinct_variants
+from retainer.report.bench.tables import LEGEND, TERMINAL_COLUMNS, bench_markdown, plain_tables, terminal_tables
 from retainer.training.recipe import RECIPES, Recipe
 
 TYPES = ("artist", "city", "movie")
@@ -77,6 +77,13 @@ class Notes(BenchProgress):
 def documents(bench, cells, jobs=1, progress=None):
     """Run a bench and return the documents of its cells."""
     return [result.as_dict() for result in run_bench(bench, cells, jobs, progress or BenchProgress())]
+
+
+@pytest.fixture(scope="module")
+def workers():
+    """Processes that begin at once: they are forked from one that has loaded everything, and is loaded once."""
+    multiprocessing.set_forkserver_preload(["retainer.bench.run", "transformers.models.bert.modeling_bert"])
+    return multiprocessing.get_context("forkserver")
 
 
 @pytest.fixture(scope="module")
@@ -309,28 +316,28 @@ class TestRunning:
         assert [one["average"] for one in again] == [one["average"] for one in found]
         assert progress.notes[0] == "2 cells, 0 measured before" and progress.notes[-1].startswith("[2/2]")
 
-    def test_a_killed_bench_goes_on(self, measured, data, encoder, tmp_path):
+    def test_a_killed_bench_goes_on(self, measured, data, encoder, tmp_path, workers):
         """Killed while it learns its first version, it leaves locks and half of a run behind, and nobody minds."""
         _, cells, found, _ = measured
         bench = Bench(data, tmp_path / "out", TYPES, "cpu")
-        worker = multiprocessing.get_context("spawn").Process(target=bench.measure, args=(cells[1],))
+        worker = workers.Process(target=bench.measure, args=(cells[1],))
         worker.start()
         deadline = time.monotonic() + 60
         while not list(tmp_path.glob("out/bases/*.lock")) and time.monotonic() < deadline:
-            time.sleep(0.05)
+            time.sleep(0.005)
         worker.kill()
         worker.join()
         assert not cells[1].file(tmp_path / "out").exists()
         again = documents(bench, cells[1:])
         assert again[0]["average"] == found[1]["average"]
 
-    def test_killed_in_the_middle_of_a_cell_the_table_is_the_same(self, measured, data, encoder, tmp_path):
+    def test_killed_in_the_middle_of_a_cell_the_table_is_the_same(self, measured, data, encoder, tmp_path, workers):
         """kill -9 after a task, and again in the middle of the next; what comes out is what would have come out."""
         _, cells, found, _ = measured
         bench = Bench(data, tmp_path / "out", TYPES, "cpu", interval=0.0)
         seen = []
         for wanted in ("unfinished/*/state.json", "unfinished/*/task-3.partial/state.safetensors"):
-            worker = multiprocessing.get_context("spawn").Process(target=bench.measure, args=(cells[0],))
+            worker = workers.Process(target=bench.measure, args=(cells[0],))
             worker.start()
             deadline = time.monotonic() + 60
             while not list((tmp_path / "out").glob(wanted)) and worker.is_alive() and time.monotonic() < deadline:
@@ -358,7 +365,8 @@ class TestRunning:
             assert state.load("cpu") == FinishedTasks()
         assert bench.finished(cells[0]) is None
 
-    def test_what_fails_stops_the_rest(self, data, encoder, tmp_path):
+    def test_what_fails_stops_the_rest(self, data, encoder, tmp_path, workers, monkeypatch):
+        monkeypatch.setattr("retainer.bench.run.get_context", lambda _: workers)
         wrong = replace(make(encoder), encoder=str(tmp_path / "nowhere"))
         with pytest.raises(InputError, match="no folder"):
             documents(Bench(data, tmp_path / "out", TYPES, "cpu"), [wrong, make(encoder, "finetune")], 2)
@@ -425,7 +433,7 @@ PRINTED = Preset(
 
 def table(cells, preset=None):
     """The lines of the bench's own table of one setting."""
-    return sheets(rankings(cells, preset))[0].lines
+    return plain_tables(rankings(cells, preset))[0].lines
 
 
 class TestTable:
@@ -434,7 +442,7 @@ class TestTable:
     def test_means_and_distances(self):
         found = rankings(self.CELLS, PRINTED)
         assert [ranking.setting for ranking in found] == ["FG-1-PG-1", "FG-2-PG-1"]
-        joint, rdp = sheets(found)[0].lines
+        joint, rdp = plain_tables(found)[0].lines
         assert joint[:5] == ["joint", "1", "83.00", "82.00", "+0.00"]
         assert rdp == [
             "rdp", "2", "73.00 ± 2.83", "72.00 ± 2.83", "-10.00", "62.00", "77.00", "4.00", "80.00 / 60.00", "",
@@ -446,12 +454,12 @@ class TestTable:
 
     def test_markdown_and_terminal_say_the_same(self):
         ranked = rankings(self.CELLS, None)
-        text = markdown(ranked)
+        text = bench_markdown(ranked)
         assert text.count("## FG-") == 4 and "| rdp | 2 | 73.00 ± 2.83 |" in text and LEGEND in text
-        assert [table.row_count for table in tables(ranked)] == [2, 2, 1, 1]
+        assert [table.row_count for table in terminal_tables(ranked)] == [2, 2, 1, 1]
 
     def test_task_by_task(self):
-        _, sheet = sheets(rankings(self.CELLS[:2], None))
+        _, sheet = plain_tables(rankings(self.CELLS[:2], None))
         assert sheet.columns == ("method", "a", "b + c")
         assert sheet.lines == [["rdp", "90.00", "62.00 / 77.00"]]
 
@@ -470,19 +478,19 @@ class TestTable:
     def test_the_report_has_the_same_columns_and_two_more(self):
         """One computation stands behind both, down to the text; the terminal's minus is another character."""
         (ranking, _) = rankings(self.CELLS, PRINTED)
-        assert set(COLUMNS) - set(SHOWN) == {"last", "backward"}
-        for row, line in zip(ranking.rows, sheets([ranking])[0].lines, strict=True):
+        assert set(COLUMNS) - set(TERMINAL_COLUMNS) == {"last", "backward"}
+        for row, line in zip(ranking.rows, plain_tables([ranking])[0].lines, strict=True):
             fields = ranking.fields(row, COLUMNS)
-            assert line == [row.name, *(fields[name].replace("\u2212", "-") for name in SHOWN)]
+            assert line == [row.name, *(fields[name].replace("\u2212", "-") for name in TERMINAL_COLUMNS)]
 
     def test_the_table_in_the_repository_is_what_its_cells_give(self):
         folder = Path(__file__).parents[2] / "results" / "bench" / "conll2003"
-        assert (folder / "table.md").read_text() == markdown(read_folder(folder).rankings)
+        assert (folder / "table.md").read_text() == bench_markdown(read_bench(folder).rankings)
 
     def test_the_guide_explains_every_column(self):
         guide = (Path(__file__).parents[2] / "docs" / "bench.md").read_text()
         rows = [line.split(" | ")[0].removeprefix("| ") for line in guide.splitlines() if line.startswith("| ")]
-        assert set(SHOWN) - {"seeds"} <= {name for row in rows for name in row.split(", ")}
+        assert set(TERMINAL_COLUMNS) - {"seeds"} <= {name for row in rows for name in row.split(", ")}
 
     def test_joint_stands_above_whatever_beats_it(self):
         lines = table([fake("rdp", 1, 90.0), fake("finetune", 1, 50.0), fake("joint", 1, 82.0), fake("cfner", 1, 60.0)])
@@ -493,7 +501,7 @@ class TestTable:
             cell = fake(method, 1, 70.0)
             cell["tasks"][-1]["per_type"] = {"a": {"support": support}}
             (ranking,) = rankings([cell, fake("rdp", 2, 70.0)], preset)
-            sheet = sheets([ranking])[0]
+            sheet = plain_tables([ranking])[0]
             caveats = "; ".join(ranking.published.caveats)
             assert sheet.caption.endswith(caveats)
             return dict(zip(sheet.columns, sheet.lines[0], strict=True))["published"], caveats
@@ -528,7 +536,7 @@ class TestTable:
             for encoder, more in zip(encoders, (0.0, 5.0), strict=True)
             for method, macro in (("joint", 80.0), ("rdp", 70.0))
         ]
-        found = {line[0]: (line[1], line[3], line[4]) for line in table(told_apart(cells))}
+        found = {line[0]: (line[1], line[3], line[4]) for line in table(with_distinct_variants(cells))}
         assert found == {
             f"{method} (lr=1, {label})": ("1", f"{macro:.2f}", f"{macro - joint:+.2f}")
             for label, joint in zip(labels, (80.0, 85.0), strict=True)
@@ -539,12 +547,15 @@ class TestTable:
         cell = {**fake("rdp", 1, 50.0)}
         empty = {**cell["tasks"][1], "guesses": {"precision": 0.0, "recall": 0.0, "support": 0}}
         cell["tasks"] = [*cell["tasks"], empty]
-        assert Row("rdp", (cell,)).guesses("recall") == 60.0 and Row("rdp", (cell,)).guesses("precision") == 80.0
+        assert (
+            MethodRow("rdp", (cell,)).guesses("recall") == 60.0
+            and MethodRow("rdp", (cell,)).guesses("precision") == 80.0
+        )
 
     def test_nothing_judged(self):
         cell = {**fake("finetune", 1, 50.0)}
         cell["tasks"] = [{**task, "guesses": None} for task in cell["tasks"]]
-        assert Row("finetune", (cell,)).guesses("precision") is None
+        assert MethodRow("finetune", (cell,)).guesses("precision") is None
 
 
 class TestTheBoard:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retainer.comparison.agreement import DRAWS, Tally, TypeAgreement
-from retainer.comparison.changes import KINDS, Case, Cases, Change, changes
+from retainer.comparison.agreement import DRAWS, AgreementCounter, TypeAgreement
+from retainer.comparison.changes import CHANGE_KINDS, Case, Cases, Change, changes
 from retainer.data.spans import Span
 
 TYPES = ("artist", "city", "movie")
@@ -19,7 +19,7 @@ def spans(*parts):
     return tuple(Span(start, end, type_) for start, end, type_ in parts)
 
 
-def told(old, new):
+def kinds_of(old, new):
     return [(one.kind, one.old, one.new) for one in changes(spans(*old), spans(*new))]
 
 
@@ -63,7 +63,7 @@ class TestPairs:
     def test_one_of_each(self):
         old = [(0, 4, "city"), (5, 9, "city"), (10, 19, "city"), (20, 24, "city"), (30, 35, "city")]
         new = [(0, 4, "city"), (5, 9, "artist"), (10, 14, "city"), (22, 26, "artist"), (40, 44, "city")]
-        assert [kind for kind, _, _ in told(old, new)] == [
+        assert [kind for kind, _, _ in kinds_of(old, new)] == [
             "kept",
             "relabelled",
             "moved",
@@ -73,14 +73,17 @@ class TestPairs:
         ]
 
     def test_an_entity_cut_in_two_is_moved_once(self):
-        kinds = told([(0, 10, "city")], [(0, 3, "city"), (4, 10, "city")])
+        kinds = kinds_of([(0, 10, "city")], [(0, 3, "city"), (4, 10, "city")])
         assert {kind: new for kind, _, new in kinds} == {"moved": Span(4, 10, "city"), "gained": Span(0, 3, "city")}
 
     def test_two_entities_made_one(self):
-        assert [kind for kind, _, _ in told([(0, 3, "city"), (4, 10, "city")], [(0, 10, "city")])] == ["lost", "moved"]
+        assert [kind for kind, _, _ in kinds_of([(0, 3, "city"), (4, 10, "city")], [(0, 10, "city")])] == [
+            "lost",
+            "moved",
+        ]
 
     def test_the_same_type_comes_before_more_words(self):
-        kinds = told([(0, 10, "city")], [(0, 8, "artist"), (8, 12, "city")])
+        kinds = kinds_of([(0, 10, "city")], [(0, 8, "artist"), (8, 12, "city")])
         assert {kind: new and new.type for kind, _, new in kinds} == {"moved": "city", "gained": "artist"}
 
     def test_nothing(self):
@@ -128,13 +131,13 @@ class TestCases:
         random.seed(1)
         for number in range(1, count + 1):
             span = Span(0, number % 5 + 1, random.choice(TYPES))
-            kind = random.choice(KINDS)
+            kind = random.choice(CHANGE_KINDS)
             change = Change(kind, None if kind == "gained" else span, None if kind == "lost" else span)
             yield Case(number, f"text {number}\nwith é and \u2028", (change,), (span,) if number % 2 else ())
 
     @pytest.mark.parametrize("limit", [0, 1000, 2**20])
     def test_come_back_as_they_were(self, monkeypatch, limit):
-        monkeypatch.setattr("retainer.comparison.changes.IN_MEMORY", limit)
+        monkeypatch.setattr("retainer.comparison.changes.BYTES_IN_MEMORY", limit)
         kept = Cases()
         for case in self.cases(200):
             kept.add(case)
@@ -149,8 +152,8 @@ class TestCases:
 
     def test_for_a_result_file(self):
         change = Change("relabelled", Span(3, 8, "city"), Span(3, 8, "artist"))
-        told = Case(4, "to paris", (change,), spans((3, 8, "city"))).as_dict(("city", "artist"))
-        assert told == {
+        document = Case(4, "to paris", (change,), spans((3, 8, "city"))).as_dict(("city", "artist"))
+        assert document == {
             "number": 4,
             "text": "to paris",
             "changes": [
@@ -182,39 +185,41 @@ class TestDrift:
 
     def test_as_slowly(self, texts):
         old, new = texts
-        tally = Tally((*TYPES, "song"))
-        tally.add([changes(a, b) for a, b in zip(old, new, strict=True)])
+        counter = AgreementCounter((*TYPES, "song"))
+        counter.add([changes(a, b) for a, b in zip(old, new, strict=True)])
         found = [
             (kind, a, b)
             for row in zip(old, new, strict=True)
             for (kind, a, b), n in slowly(*row).items()
             for _ in range(n)
         ]
-        for type_, drift in tally.drifts().items():
+        for type_, agreement in counter.by_type().items():
             for kind in ("kept", "moved", "relabelled", "lost"):
-                assert getattr(drift, kind) == sum(k == kind and a.type == type_ for k, a, _ in found if a)
-            assert drift.gained == sum(k == "gained" and b.type == type_ for k, _, b in found)
-            assert drift.taken == sum(k == "relabelled" and b.type == type_ for k, _, b in found)
-            assert drift.labels == Counter(b.type for k, a, b in found if k == "relabelled" and a.type == type_)
+                assert getattr(agreement, kind) == sum(k == kind and a.type == type_ for k, a, _ in found if a)
+            assert agreement.gained == sum(k == "gained" and b.type == type_ for k, _, b in found)
+            assert agreement.taken == sum(k == "relabelled" and b.type == type_ for k, _, b in found)
+            assert agreement.relabelled_as == Counter(
+                b.type for k, a, b in found if k == "relabelled" and a.type == type_
+            )
             wanted = {(i, s) for i, row in enumerate(old) for s in row if s.type == type_}
             given = {(i, s) for i, row in enumerate(new) for s in row if s.type == type_}
-            assert (drift.old, drift.new) == (len(wanted), len(given))
-            assert drift.agreement == pytest.approx(200 * len(wanted & given) / (len(wanted) + len(given)))
+            assert (agreement.old, agreement.new) == (len(wanted), len(given))
+            assert agreement.agreement == pytest.approx(200 * len(wanted & given) / (len(wanted) + len(given)))
             if wanted:
-                assert drift.silent == pytest.approx(100 * len(wanted - given) / len(wanted))
-                parts = sum(drift.share(kind) for kind in ("lost", "relabelled", "moved"))
-                assert parts == pytest.approx(drift.silent)
-        total = tally.total(TYPES)
+                assert agreement.silent_drift == pytest.approx(100 * len(wanted - given) / len(wanted))
+                parts = sum(agreement.share(kind) for kind in ("lost", "relabelled", "moved"))
+                assert parts == pytest.approx(agreement.silent_drift)
+        total = counter.total(TYPES)
         assert total.old == sum(map(len, old)) and total.kept == sum(k == "kept" for k, _, _ in found)
         assert total.agreement == pytest.approx(
             200 * total.kept / (total.old + sum(s.type != "song" for row in new for s in row))
         )
-        assert tally.kinds == Counter(kind for kind, _, _ in found)
+        assert counter.kinds == Counter(kind for kind, _, _ in found)
 
     def test_intervals_as_slowly(self, texts):
         old, new = texts
-        tally = Tally(TYPES)
-        tally.add([changes(a, b) for a, b in zip(old, new, strict=True)])
+        counter = AgreementCounter(TYPES)
+        counter.add([changes(a, b) for a, b in zip(old, new, strict=True)])
         rows = [(set(a), {s for s in b if s.type in TYPES}) for a, b in zip(old, new, strict=True)]
         rows = [(a, b) for a, b in rows if a or b]
         weights = np.random.default_rng(0).poisson(1.0, size=(len(rows), DRAWS))
@@ -226,26 +231,26 @@ class TestDrift:
                     both += weight * sum(s.type == type_ for s in a & b)
                     size += weight * (sum(s.type == type_ for s in a) + sum(s.type == type_ for s in b))
                 values.append(200 * both / size)
-            drift = tally.drifts()[type_]
-            assert (drift.low, drift.high) == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])))
-            assert drift.low < drift.agreement < drift.high
+            agreement = counter.by_type()[type_]
+            assert (agreement.low, agreement.high) == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])))
+            assert agreement.low < agreement.agreement < agreement.high
 
     @pytest.mark.parametrize("size", [1, 7, 300])
     def test_parts_do_not_matter(self, texts, size):
         found = [changes(a, b) for a, b in zip(*texts, strict=True)]
-        whole, parts = Tally(TYPES), Tally(TYPES)
+        whole, parts = AgreementCounter(TYPES), AgreementCounter(TYPES)
         whole.add(found)
         for at in range(0, len(found), size):
             parts.add(found[at : at + size])
-        assert parts.drifts() == whole.drifts() and parts.kinds == whole.kinds
+        assert parts.by_type() == whole.by_type() and parts.kinds == whole.kinds
 
     def test_nothing_found(self):
-        tally = Tally(["city"])
-        tally.add([(), ()])
-        assert tally.drifts() == {"city": TypeAgreement()}
+        counter = AgreementCounter(["city"])
+        counter.add([(), ()])
+        assert counter.by_type() == {"city": TypeAgreement()}
         assert (
             TypeAgreement().agreement is None
-            and TypeAgreement().silent is None
+            and TypeAgreement().silent_drift is None
             and TypeAgreement().share("lost") is None
         )
-        assert Tally([]).total([]) == TypeAgreement()
+        assert AgreementCounter([]).total([]) == TypeAgreement()

@@ -9,7 +9,7 @@ from scripted import EVERY, KNOWN, Scripted, noisy
 
 import retainer
 from retainer.comparison.changes import changes
-from retainer.comparison.compare import CHUNK, compare
+from retainer.comparison.compare import CHUNK_TEXTS, compare
 from retainer.comparison.gates import Gates
 from retainer.data.corpus import Corpus
 from retainer.data.generated import generate
@@ -68,11 +68,11 @@ class TestWithGold:
         difference = compare(*pair, corpus)
         gold = [set(sentence.spans) for sentence in corpus]
         sides = {name: found_by(version, corpus) for name, version in zip(("old", "new"), pair, strict=True)}
-        judgement = difference.judgement
-        assert list(judgement.kept) == list(KNOWN) and list(judgement.gained) == ["dish"]
-        for type_, judged in {**judgement.kept, **judgement.gained}.items():
+        scored = difference.scored
+        assert list(scored.kept) == list(KNOWN) and list(scored.gained) == ["dish"]
+        for type_, both in {**scored.kept, **scored.gained}.items():
             for name, found in sides.items():
-                score = getattr(judged, name)
+                score = getattr(both, name)
                 if type_ == "dish" and name == "old":
                     assert score is None
                     continue
@@ -82,9 +82,9 @@ class TestWithGold:
             name: {t: measures(*counted(gold, found, t))[2] for t in (*KNOWN, "dish")} for name, found in sides.items()
         }
         before, keep = (statistics.fmean(f1[name][t] for t in KNOWN) for name in ("old", "new"))
-        assert (judgement.before, judgement.keep) == pytest.approx((before, keep))
-        assert judgement.forget == pytest.approx(before - keep) and abs(judgement.forget) > 1
-        assert judgement.gain == pytest.approx(f1["new"]["dish"])
+        assert (scored.before, scored.keep) == pytest.approx((before, keep))
+        assert scored.forget == pytest.approx(before - keep) and abs(scored.forget) > 1
+        assert scored.gain == pytest.approx(f1["new"]["dish"])
 
     def test_intervals_as_slowly(self, corpus, pair):
         """Every drawn test set counted one sentence at a time."""
@@ -102,22 +102,22 @@ class TestWithGold:
                 apart[type_].append([b - a for a, b in zip(*each[type_], strict=True)])
             there = [t for t in KNOWN if counted(part[0], part[1], t)[2]]
             forgotten.append(statistics.fmean(each[t][0][2] - each[t][1][2] for t in there))
-        for type_, judged in difference.judgement.kept.items():
+        for type_, both in difference.scored.kept.items():
             for at, name in enumerate(("precision", "recall", "f1")):
                 drawn = np.array(apart[type_])[:, at]
-                one = judged.apart[name]
+                one = both.differences[name]
                 assert (one.low, one.high) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])))
-                assert one.difference == pytest.approx(getattr(judged.new, name) - getattr(judged.old, name))
-        lost = difference.judgement.forgotten
+                assert one.difference == pytest.approx(getattr(both.new, name) - getattr(both.old, name))
+        lost = difference.scored.forgotten
         assert (lost.low, lost.high) == pytest.approx(tuple(np.quantile(forgotten, [0.025, 0.975])))
 
     def test_the_same_numbers_as_evaluate(self, able, grown):
         both = generate(60, seed=3, types=["artist", "city"])
-        judged = compare(able, grown, both).judgement
-        assert judged.kept["artist"].old == able.evaluate(both).per_type["artist"]
-        assert judged.kept["artist"].new == grown.evaluate(both).per_type["artist"]
-        assert judged.gained["city"].new == grown.evaluate(both).per_type["city"]
-        assert judged.before > 0 and judged.keep > 0 and judged.gain > 0, "versions that find nothing prove nothing"
+        scored = compare(able, grown, both).scored
+        assert scored.kept["artist"].old == able.evaluate(both).per_type["artist"]
+        assert scored.kept["artist"].new == grown.evaluate(both).per_type["artist"]
+        assert scored.gained["city"].new == grown.evaluate(both).per_type["city"]
+        assert scored.before > 0 and scored.keep > 0 and scored.gain > 0, "versions that find nothing prove nothing"
 
     def test_types_without_gold_are_compared_by_agreement(self, corpus, pair):
         hidden = Corpus(tuple(s.with_spans([x for x in s.spans if x.type not in ("movie", "dish")]) for s in corpus))
@@ -125,17 +125,17 @@ class TestWithGold:
         old, new = (Scripted(v.types, lambda s, v=v: v.said(plain[s.words])) for v in pair)
         heard = []
         difference = compare(old, new, hidden, tell=heard.append)
-        assert list(difference.judgement.kept) == ["artist", "city"] and not difference.judgement.gained
-        assert difference.judgement.gain is None and difference.types.unscored == ("movie", "dish")
+        assert list(difference.scored.kept) == ["artist", "city"] and not difference.scored.gained
+        assert difference.scored.gain is None and difference.types.unscored == ("movie", "dish")
         assert heard == [
             "types of the old version without gold in the data, compared by agreement instead: movie",
             "types only the new version knows, without gold in the data, so not scored: dish",
         ]
         movies = [sum(s.type == "movie" for spans in found_by(v, hidden) for s in spans) for v in (old, new)]
-        assert [difference.drifts["movie"].old, difference.drifts["movie"].new] == movies
+        assert [difference.agreements["movie"].old, difference.agreements["movie"].new] == movies
         dishes = sum(s.type == "dish" for spans in found_by(new, hidden) for s in spans)
-        assert difference.fresh == {"dish": dishes} and dishes > 5
-        right = [c["right"] for case in difference.cases for c in case.as_dict(difference.scored)["changes"]]
+        assert difference.found_of_gained_types == {"dish": dishes} and dishes > 5
+        right = [c["right"] for case in difference.cases for c in case.as_dict(difference.scored_types)["changes"]]
         assert None in right and {"old", "new"} <= set(right)
 
     def test_types_neither_knows_are_left_out(self, corpus):
@@ -144,19 +144,19 @@ class TestWithGold:
             Scripted(["artist"], noisy(1, 0.9)), Scripted(["artist"], noisy(2, 0.9)), corpus, tell=heard.append
         )
         assert heard == ["types neither version knows are left out: city, dish, movie"]
-        assert list(difference.judgement.kept) == ["artist"]
+        assert list(difference.scored.kept) == ["artist"]
 
     def test_a_type_the_new_version_has_not_is_lost(self, corpus):
         heard = []
         old, new = Scripted(["city", "movie"], noisy(1, 1.0)), Scripted(["movie"], noisy(1, 1.0))
         difference = compare(old, new, corpus, tell=heard.append)
         assert "types the new version does not know, so all their entities are lost: city" in heard
-        assert difference.judgement.kept["city"].new.f1 == 0 and difference.drifts["city"].agreement == 0
-        assert difference.judgement.kept["movie"].drop == 0
+        assert difference.scored.kept["city"].new.f1 == 0 and difference.agreements["city"].agreement == 0
+        assert difference.scored.kept["movie"].drop == 0
 
     def test_annotation_no_version_knows(self, corpus):
         difference = compare(Scripted(["x"], noisy(1, 1)), Scripted(["x"], noisy(1, 1)), corpus)
-        assert difference.judgement is None and difference.agreement is None
+        assert difference.scored is None and difference.agreement is None
 
 
 class TestWithoutGold:
@@ -167,13 +167,13 @@ class TestWithoutGold:
         texts = [text for text in texts if Sentence.from_text(text).words == truth[text].words]
         assert len(texts) > 200
         difference = compare(old, new, texts)
-        assert difference.judgement is None and difference.types.annotated is None
+        assert difference.scored is None and difference.types.annotated is None
         sentences = [Sentence.from_text(text) for text in texts]
         before, after = found_by(old, sentences), found_by(new, sentences)
         for type_ in KNOWN:
             both, new_count, old_count = counted(before, after, type_)
-            assert difference.drifts[type_].agreement == pytest.approx(200 * both / (new_count + old_count))
-        assert set(difference.drifts) == set(KNOWN) and difference.fresh["dish"] > 0
+            assert difference.agreements[type_].agreement == pytest.approx(200 * both / (new_count + old_count))
+        assert set(difference.agreements) == set(KNOWN) and difference.found_of_gained_types["dish"] > 0
         cases = list(difference.cases)
         assert [case.number for case in cases] == [
             i for i, (a, b) in enumerate(zip(before, after, strict=True), 1) if a or b
@@ -189,7 +189,7 @@ class TestWithoutGold:
         taken = []
 
         def texts():
-            for at in range(5 * CHUNK + 7):
+            for at in range(5 * CHUNK_TEXTS + 7):
                 taken.append(at)
                 yield f"song {at}"
 
@@ -198,8 +198,8 @@ class TestWithoutGold:
         whole = version.tag
         version.tag = lambda sentences: ahead.append(len(taken) - sum(version.asked) // 2) or whole(sentences)
         difference = compare(version, version, texts())
-        assert difference.texts == 5 * CHUNK + 7 == difference.total.kept
-        assert max(ahead) <= 2 * CHUNK and version.asked == [CHUNK] * 10 + [7] * 2
+        assert difference.texts == 5 * CHUNK_TEXTS + 7 == difference.total.kept
+        assert max(ahead) <= 2 * CHUNK_TEXTS and version.asked == [CHUNK_TEXTS] * 10 + [7] * 2
 
     def test_long_texts_make_short_parts(self):
         version = Scripted(["artist"], lambda sentence: [])
@@ -220,9 +220,9 @@ class TestWithoutGold:
         once = compare(*pair, corpus)
         twice = compare(*pair, Corpus(corpus.sentences * 2))
         for type_ in KNOWN:
-            assert twice.drifts[type_].old == 2 * once.drifts[type_].old
-            assert twice.drifts[type_].agreement == pytest.approx(once.drifts[type_].agreement)
-            assert twice.judgement.kept[type_].new.f1 == pytest.approx(once.judgement.kept[type_].new.f1)
+            assert twice.agreements[type_].old == 2 * once.agreements[type_].old
+            assert twice.agreements[type_].agreement == pytest.approx(once.agreements[type_].agreement)
+            assert twice.scored.kept[type_].new.f1 == pytest.approx(once.scored.kept[type_].new.f1)
         assert len(twice.cases) == 2 * len(once.cases)
         assert twice.kinds == {kind: 2 * number for kind, number in once.kinds.items()}
 
@@ -237,9 +237,9 @@ class TestItself:
         assert {kind for kind, number in difference.kinds.items() if number} == {"kept"}
         assert not any(case.differs for case in difference.cases) and len(difference.cases) > 10
         if gold:
-            judged = difference.judgement.kept["artist"]
-            assert judged.old == judged.new and difference.judgement.forget == 0 and not judged.real
-            assert all((one.low, one.high, one.p) == (0, 0, 1) for one in judged.apart.values())
+            both = difference.scored.kept["artist"]
+            assert both.old == both.new and difference.scored.forget == 0 and not both.real
+            assert all((one.low, one.high, one.p) == (0, 0, 1) for one in both.differences.values())
 
     def test_from_a_folder_twice(self, able, tmp_path):
         folder = able.save(tmp_path / "v")
@@ -261,8 +261,8 @@ class TestAnyModels:
         before, after = found_by(old, sentences), found_by(new, sentences)
         both, new_count, old_count = counted(before, after, "x")
         assert old_count > 5 and new_count > 5, "models that find nothing prove nothing"
-        assert difference.drifts["x"].agreement == pytest.approx(200 * both / (old_count + new_count))
-        assert (difference.drifts["x"].old, difference.drifts["x"].new) == (old_count, new_count)
+        assert difference.agreements["x"].agreement == pytest.approx(200 * both / (old_count + new_count))
+        assert (difference.agreements["x"].old, difference.agreements["x"].new) == (old_count, new_count)
 
     def test_a_bare_encoder_is_refused(self, encoder, first):
         with pytest.raises(InputError, match="no token-classification head"):
@@ -290,7 +290,7 @@ class TestGates:
         return compare(*pair, corpus)
 
     def drops(self, difference):
-        return {type_: one.old.f1 - one.new.f1 for type_, one in difference.judgement.kept.items()}
+        return {type_: one.old.f1 - one.new.f1 for type_, one in difference.scored.kept.items()}
 
     def test_the_limit_itself_is_allowed(self, difference):
         drops = self.drops(difference)
@@ -299,10 +299,10 @@ class TestGates:
         (at,) = Gates(max_drop=drops[worst]).outcomes(difference)
         (above,) = Gates(max_drop=drops[worst] - 0.001).outcomes(difference)
         assert at.passed and not above.passed and list(above.broken) == [worst]
-        judged = difference.judgement.kept[worst]
+        both = difference.scored.kept[worst]
         assert above.sentence() == (
             f"--max-drop {above.limit:g}: no, {worst} dropped by {drops[worst]:.2f} points of F1 "
-            f"({judged.old.f1:.2f} to {judged.new.f1:.2f})"
+            f"({both.old.f1:.2f} to {both.new.f1:.2f})"
         )
 
     def test_every_type_above_the_limit_is_named(self, difference):
@@ -312,7 +312,7 @@ class TestGates:
         assert all(type_ in outcome.sentence() for type_ in fallen)
 
     def test_agreement_of_types_and_of_all(self, difference):
-        agreements = {type_: drift.agreement for type_, drift in difference.drifts.items()}
+        agreements = {type_: one.agreement for type_, one in difference.agreements.items()}
         assert all(0 < value < 100 for value in agreements.values())
         lowest = min(agreements.values())
         assert Gates(min_agreement=0) and Gates(min_agreement=1), "no shares, which are refused"

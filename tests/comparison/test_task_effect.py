@@ -1,4 +1,4 @@
-"""What a task kept, gave away, lost and gained: counted from what two versions say, and told everywhere."""
+"""What a task kept, gave away, lost and gained: counted from what two versions find, and reported everywhere."""
 
 import json
 from dataclasses import replace
@@ -10,7 +10,7 @@ import pytest
 from retainer.bench.task_sequence import TaskSequence
 from retainer.cli.main import main
 from retainer.comparison.compare import compare
-from retainer.comparison.task_effect import TELLING, balance, measure
+from retainer.comparison.task_effect import LEAST_ENTITIES_NAMED, measure_effect, task_effect
 from retainer.data.corpus import Corpus, Splits
 from retainer.data.generated import generate
 from retainer.data.io import write
@@ -26,7 +26,7 @@ A, B, NEW = "artist", "movie", "city"
 
 
 def saying(types, *said):
-    """A tagger that says what it is told to of each sentence."""
+    """A tagger that finds what the test gives it for each sentence."""
     return SimpleNamespace(labels=SimpleNamespace(types=tuple(types)), said=said)
 
 
@@ -45,8 +45,8 @@ def corpus(*gold):
     return Corpus(tuple(Sentence(tuple("abcdef"), spans) for spans in gold))
 
 
-def told_of(measured, taught=(NEW,), told=(NEW,)):
-    return balance(measured, taught, told, {"sentences": 1, "place": "set aside"})
+def effect_of(measured, taught=(NEW,), annotated=(NEW,)):
+    return task_effect(measured, taught, annotated, {"sentences": 1, "place": "set aside"})
 
 
 class TestFates:
@@ -54,28 +54,33 @@ class TestFates:
         gold = [(), (), (), (), (Span(0, 2, NEW),), ()]
         before = [[Span(0, 1, A)], [Span(0, 1, A)], [Span(0, 1, A)], [Span(0, 2, A)], [Span(1, 2, A)], [Span(3, 4, B)]]
         after = [[Span(0, 1, A)], [], [Span(0, 1, B)], [Span(0, 1, A)], [Span(0, 2, NEW)], [Span(3, 4, B)]]
-        made = told_of(measure(saying([A, B], *before), saying([A, B, NEW], *after), corpus(*gold), [NEW]))
-        one = made["old"][A]
+        effect = effect_of(measure_effect(saying([A, B], *before), saying([A, B, NEW], *after), corpus(*gold), [NEW]))
+        one = effect["old"][A]
         assert {kind: one[kind] for kind in ("kept", "lost", "relabelled", "moved", "given", "corrected")} == {
             "kept": 1, "lost": 1, "relabelled": 1, "moved": 1, "given": 1, "corrected": 0,
         }  # fmt: skip
         assert one["found"] == 5 and one["share"] == 25 and one["relabelled_as"] == {B: 1}
-        assert made["all"]["found"] == 6 and made["all"]["kept"] == 2 and made["all"]["share"] == 40
-        assert one["before"] is None, "nobody annotated it"
+        assert effect["all"]["found"] == 6 and effect["all"]["kept"] == 2 and effect["all"]["share"] == 40
+        assert one["before"] is None, "it is not annotated"
 
     def test_given_only_where_the_new_type_is_annotated(self, scripted):
         before, after = saying([A], [Span(0, 1, A)]), saying([A, NEW], [Span(0, 1, NEW)])
-        stolen = told_of(measure(before, after, corpus(()), [NEW]))["old"][A]
+        stolen = effect_of(measure_effect(before, after, corpus(()), [NEW]))["old"][A]
         assert stolen["relabelled"] == 1 and stolen["given"] == 0 and stolen["share"] == 0
-        missed = told_of(measure(before, saying([A, NEW], []), corpus((Span(0, 2, NEW),)), [NEW]))["old"][A]
-        assert missed["given"] == 1 and missed["lost"] == 0, "it was an error, whoever finds what there"
-        stubborn = told_of(measure(before, saying([A, NEW], [Span(0, 1, A)]), corpus((Span(0, 1, NEW),)), [NEW]))
+        missed = effect_of(measure_effect(before, saying([A, NEW], []), corpus((Span(0, 2, NEW),)), [NEW]))["old"][A]
+        assert missed["given"] == 1 and missed["lost"] == 0, "it was an error, whichever version finds what there"
+        stubborn = effect_of(
+            measure_effect(before, saying([A, NEW], [Span(0, 1, A)]), corpus((Span(0, 1, NEW),)), [NEW])
+        )
         assert stubborn["old"][A]["kept"] == 1 and stubborn["old"][A]["given"] == 0
 
     def test_an_error_that_is_gone_is_no_loss_where_the_type_is_annotated(self, scripted):
         before, after = saying([A], [Span(0, 1, A)], [Span(2, 3, A)]), saying([A], [], [])
         data = corpus((), (Span(2, 3, A),))
-        blind, seeing = (told_of(measure(before, after, data, told), (), told)["old"][A] for told in ((), (A,)))
+        blind, seeing = (
+            effect_of(measure_effect(before, after, data, annotated), (), annotated)["old"][A]
+            for annotated in ((), (A,))
+        )
         assert (blind["lost"], blind["corrected"]) == (2, 0) and (seeing["lost"], seeing["corrected"]) == (1, 1)
         assert seeing["before"] == pytest.approx(200 / 3) and seeing["after"] == 0 and blind["before"] is None
 
@@ -83,27 +88,29 @@ class TestFates:
         data = corpus((Span(0, 1, NEW), Span(2, 3, B)), (Span(4, 5, B),))
         before = saying([A, B], [Span(1, 2, A), Span(2, 3, B)], [Span(4, 5, B)])
         after = saying([A, B, NEW], [Span(0, 1, NEW), Span(1, 2, A)], [Span(4, 5, B)])
-        said = told_of(measure(before, after, data, [NEW, B]), told=(NEW, B))["in_words"]
-        assert "kept 66.7 % of what the version before found (2 of 3 entities in 1 sentence set aside)" in said
+        said = effect_of(measure_effect(before, after, data, [NEW, B]), annotated=(NEW, B))["in_words"]
+        assert "kept 66.7 % of what the previous version found (2 of 3 entities in 1 sentence set aside)" in said
         assert "least" not in said, "movie had two entities to keep"
         assert "learned city at F1 100.0" in said
         assert said.endswith("forgot: movie -33.3")
-        same = told_of(measure(before, before, data, [A, B]), (), (A, B))["in_words"]
+        same = effect_of(measure_effect(before, before, data, [A, B]), (), (A, B))["in_words"]
         assert same.startswith("kept 100.0 %") and "least" not in same and "forgot:" not in same
 
-    @pytest.mark.parametrize("size", [TELLING - 1, TELLING])
+    @pytest.mark.parametrize("size", [LEAST_ENTITIES_NAMED - 1, LEAST_ENTITIES_NAMED])
     def test_the_worst_type_is_named_only_where_its_share_tells(self, scripted, size):
         said = [[Span(0, 1, A), Span(2, 3, B)]] * size
         before, after = saying([A, B], *said), saying([A, B, NEW], [Span(0, 1, A)], *said[1:])
-        told = told_of(measure(before, after, corpus(*[()] * size), [NEW]))["in_words"]
-        assert (f", least of movie ({100 * (size - 1) / size:.1f} %)" in told) == (size == TELLING)
+        said = effect_of(measure_effect(before, after, corpus(*[()] * size), [NEW]))["in_words"]
+        assert (f", least of movie ({100 * (size - 1) / size:.1f} %)" in said) == (size == LEAST_ENTITIES_NAMED)
 
     def test_nothing_to_keep(self, scripted):
-        made = told_of(measure(saying([A], []), saying([A, NEW], []), corpus(()), [NEW]))
-        assert "found nothing to keep" in made["in_words"] and made["old"][A]["share"] is None
-        first = told_of(measure(saying([]), saying([NEW], [Span(0, 1, NEW)]), corpus((Span(0, 1, NEW),)), [NEW]))
+        effect = effect_of(measure_effect(saying([A], []), saying([A, NEW], []), corpus(()), [NEW]))
+        assert "found nothing to keep" in effect["in_words"] and effect["old"][A]["share"] is None
+        first = effect_of(
+            measure_effect(saying([]), saying([NEW], [Span(0, 1, NEW)]), corpus((Span(0, 1, NEW),)), [NEW])
+        )
         assert first["old"] == {} and first["in_words"] == "learned city at F1 100.0"
-        unseen = told_of(measure(saying([]), saying([NEW], []), corpus(()), []), told=())
+        unseen = effect_of(measure_effect(saying([]), saying([NEW], []), corpus(()), []), annotated=())
         assert unseen["new"][NEW]["f1"] is None and "not annotated there" in unseen["in_words"]
 
 
@@ -123,10 +130,10 @@ class TestLearning:
         texts = hide(generate(80, seed=21, types=["artist", "city"]), ["artist"])
         data = hide(generate(120, seed=5, types=["artist", "city"]), ["city"])
         new = learn(data, good, method="finetune", recipe=replace(BRIEF, select="last"), dev=texts, device="cpu")
-        theirs = compare(good, new, hide(texts, [])).drifts["artist"]
+        theirs = compare(good, new, hide(texts, [])).agreements["artist"]
         ours = new.lineage.scores["balance"]["old"]["artist"]
         assert theirs.old == ours["found"] > 0 and theirs.kept == ours["kept"]
-        assert theirs.silent > 0, "plain fine-tuning loses some"
+        assert theirs.silent_drift > 0, "plain fine-tuning loses some"
         assert theirs.old - theirs.kept == sum(ours[k] for k in ("moved", "relabelled", "lost", "given", "corrected"))
         before, after = (one.evaluate(texts).per_type["artist"].f1 for one in (good, new))
         assert (ours["before"], ours["after"]) == (before, after)
@@ -151,7 +158,7 @@ class TestLearning:
         assert all(theirs[key].equal(value) for key, value in plain.tagger.state_dict().items())
 
     def test_a_sequence_of_tasks_does_not_pay_for_it(self, encoder, monkeypatch):
-        monkeypatch.setattr("retainer.training.learn.measure", lambda *_: pytest.fail("measured"))
+        monkeypatch.setattr("retainer.training.learn.measure_effect", lambda *_: pytest.fail("measured"))
         parts = [generate(60, seed=at, types=["artist", "city"]) for at in range(3)]
         steps = list(
             TaskSequence(
@@ -161,7 +168,7 @@ class TestLearning:
         assert len(steps) == 2
 
 
-class TestTold:
+class TestReported:
     @pytest.fixture
     def folder(self, good, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
@@ -174,14 +181,14 @@ class TestTold:
     def test_at_the_end_of_learn_in_the_log_and_on_the_card(self, folder, capsys):
         assert main(list(self.CALL)) == 0
         out = capsys.readouterr().out
-        made = json.loads((folder / "v2" / "retainer.json").read_text())["scores"]["balance"]
-        assert made["in_words"] in out and made["place"] == "set aside" and made["sentences"] == 20
+        effect = json.loads((folder / "v2" / "retainer.json").read_text())["scores"]["balance"]
+        assert effect["in_words"] in out and effect["place"] == "set aside" and effect["sentences"] == 20
         (row,) = (line for line in out.splitlines() if line.split()[:1] == ["artist"])
-        assert row.split()[1:3] == [str(made["old"]["artist"]["found"]), str(made["old"]["artist"]["kept"])]
-        assert f"{made['new']['city']['f1']:.2f} of {made['new']['city']['support']}" in out
-        assert main(["log", "v2"]) == 0 and made["in_words"] in capsys.readouterr().out
-        there = made["all"]["found"] - made["all"]["given"]
-        assert there > 0 and f"{made['all']['kept']} of {there} entities" in (folder / "v2" / "README.md").read_text()
+        assert row.split()[1:3] == [str(effect["old"]["artist"]["found"]), str(effect["old"]["artist"]["kept"])]
+        assert f"{effect['new']['city']['f1']:.2f} of {effect['new']['city']['support']}" in out
+        assert main(["log", "v2"]) == 0 and effect["in_words"] in capsys.readouterr().out
+        there = effect["all"]["found"] - effect["all"]["given"]
+        assert there > 0 and f"{effect['all']['kept']} of {there} entities" in (folder / "v2" / "README.md").read_text()
 
     def test_with_nothing_set_aside_it_is_the_sentences_learned_from(self, folder, capsys):
         few = generate(60, seed=5, types=["artist", "city"])
@@ -189,22 +196,22 @@ class TestTold:
         assert main([*self.CALL[:-4], "--epochs", "1", "--set.lr", "1e-9", "--device", "cpu"]) == 0
         out = capsys.readouterr().out
         record = json.loads((folder / "v2" / "retainer.json").read_text())
-        made = record["scores"]["balance"]
+        effect = record["scores"]["balance"]
         assert "60 sentences it learned from" in out and "give --dev FILE" in out and record["scores"]["dev"] is None
-        assert made["old"]["artist"]["kept"] > 0 and made["new"]["city"]["found"] == 0
+        assert effect["old"]["artist"]["kept"] > 0 and effect["new"]["city"]["found"] == 0
         assert "never finds city" in out and not record["scores"]["per_type"] and "city" not in record["calibration"]
         assert main(["log", "v2"]) == 0 and "dev F1 not measured" in capsys.readouterr().out
 
     def test_the_last_epoch_is_measured_too(self, folder, capsys):
         assert main([*self.CALL, "--set.select", "last"]) == 0
         out = capsys.readouterr().out
-        made = json.loads((folder / "v2" / "retainer.json").read_text())["scores"]["balance"]
-        assert "the last epoch was asked for" in out and "too little data" not in out and made["in_words"] in out
+        effect = json.loads((folder / "v2" / "retainer.json").read_text())["scores"]["balance"]
+        assert "the last epoch was asked for" in out and "too little data" not in out and effect["in_words"] in out
         assert main(["log", "v2"]) == 0
         logged = capsys.readouterr().out
-        assert made["in_words"] in logged and f"dev F1 city {made['new']['city']['f1']:.2f}" in logged
+        assert effect["in_words"] in logged and f"dev F1 city {effect['new']['city']['f1']:.2f}" in logged
 
     def test_for_machines(self, folder, capsys):
         assert main([*self.CALL, "--json"]) == 0
-        made = json.loads(capsys.readouterr().out)["scores"]["balance"]
-        assert set(made["old"]) == {"artist"} and set(made["new"]) == {"city"} and made["in_words"]
+        effect = json.loads(capsys.readouterr().out)["scores"]["balance"]
+        assert set(effect["old"]) == {"artist"} and set(effect["new"]) == {"city"} and effect["in_words"]

@@ -557,7 +557,7 @@ def test_a_text_of_white_space_would_be_passed_over_so_it_is_refused(write):
 
 
 def test_only_a_plain_file_is_replaced(tmp_path):
-    with pytest.raises(InputError, match="this is not a plain file"):
+    with pytest.raises(InputError, match="is not a plain file"):
         write([PARIS], tmp_path, "conll")
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="the file cannot be written"):

@@ -146,7 +146,7 @@ def network(kind, size, labels):
     return made(config(vocab_size=size, max_position_embeddings=66, pad_token_id=0, **SMALL, **dropout, **names))
 
 
-def checkpoint(folder, kind, scheme, order, cased, types=("artist",), steps=180):
+def checkpoint(folder, kind, scheme, order, cased, types=("artist",), steps=110):
     """Train a checkpoint in the way of every other script, and save it as it comes: no retainer anywhere."""
     torch.manual_seed(3)
     data = list(texts(200, 7, types))

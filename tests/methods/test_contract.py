@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+from dataclasses import replace
 
 import pytest
 import torch
@@ -44,7 +45,7 @@ def corpus_of(*sentences):
 
 
 def tensors():
-    """All tensors Python knows of that hold numbers: graphs traced for an export leave some that hold none."""
+    """All tensors Python has made since it was frozen that hold numbers."""
     return [
         found for found in gc.get_objects() if type(found) in (torch.Tensor, torch.nn.Parameter) and not found.is_meta
     ]
@@ -56,6 +57,17 @@ ODD = {
     "one word": corpus_of(("paris", (Span(0, 1, "city"),))),
     "only the new type": corpus_of(*[("new york", (Span(0, 2, "city"),))] * 9),
 }
+
+
+@pytest.fixture(scope="module")
+def few(city):
+    """Three batches of sentences."""
+    return replace(city, sentences=city.sentences[:24])
+
+
+@pytest.fixture(scope="module")
+def foreign(checkpoint):
+    return checkpoint("O", "B-z", "I-z", "E-z", "S-z")
 
 
 @contextlib.contextmanager
@@ -105,9 +117,9 @@ class TestEveryMethod:
         assert any(key.startswith("network") for key in moved) == (METHODS[name].trainable == "all")
         assert step.log[0].isfinite().all()
 
-    def test_the_same_seed_the_same_version_saved_and_loaded(self, name, first, city, tmp_path):
-        one = learn(city, first, method=name, recipe=ONCE, seed=3, device="cpu")
-        learn(city, first, method=name, recipe=ONCE, seed=3, device="cpu", out=tmp_path / "v")
+    def test_the_same_seed_the_same_version_saved_and_loaded(self, name, first, few, tmp_path):
+        one = learn(few, first, method=name, recipe=ONCE, seed=3, device="cpu")
+        learn(few, first, method=name, recipe=ONCE, seed=3, device="cpu", out=tmp_path / "v")
         again = load(tmp_path / "v", device="cpu")
         state = one.tagger.state_dict()
         assert all(torch.equal(state[key], tensor) for key, tensor in again.tagger.state_dict().items())
@@ -116,32 +128,31 @@ class TestEveryMethod:
         assert one.predict(text) == again.predict(text)
 
     @pytest.mark.parametrize("half", [False, True])
-    def test_nothing_is_read_that_was_not_written(self, name, half, first, city, monkeypatch):
+    def test_nothing_is_read_that_was_not_written(self, name, half, first, few, monkeypatch):
         """On a GPU fresh memory holds what others left there; here it is filled with what cannot go unnoticed."""
         monkeypatch.setattr("retainer.training.step.has_bfloat16", lambda device: half)
-        plain = learn(city, first, method=name, dev=city, recipe=ONCE, seed=3, device="cpu")
+        plain = learn(few, first, method=name, dev=few, recipe=ONCE, seed=3, device="cpu")
         monkeypatch.setattr("retainer.training.learn.repeatable", filling)
-        filled = learn(city, first, method=name, dev=city, recipe=ONCE, seed=3, device="cpu")
+        filled = learn(few, first, method=name, dev=few, recipe=ONCE, seed=3, device="cpu")
         for one, other in zip(*(version.tagger.parameters() for version in (plain, filled)), strict=True):
             assert torch.equal(one, other)
 
-    def test_from_a_foreign_checkpoint(self, name, checkpoint, city):
-        start = load(checkpoint("O", "B-z", "I-z", "E-z", "S-z"), device="cpu")
-        learned = learn(city, start, method=name, recipe=ONCE, device="cpu")
+    def test_from_a_foreign_checkpoint(self, name, foreign, few):
+        start = load(foreign, device="cpu")
+        learned = learn(few, start, method=name, recipe=ONCE, device="cpu")
         assert learned.types == ("z", "city") and learned.lineage.scores["changed_by_growing"] == 0
 
     def test_memory_does_not_grow_with_steps(self, name, first, city):
-        gc.collect()
-        before = (
-            tensors()
-        )  # left by whatever ran earlier; kept alive here, so none of them goes or gives its place away
-        others = {id(found) for found in before}
         sizes = {}
-        for step, _ in enumerate(train(prepared_for(name, first, city), 12)):
-            if step in (3, 11):  # with batches of the same shape
-                gc.collect()
-                stores = (found.untyped_storage() for found in tensors() if id(found) not in others)
-                sizes[step] = sum({store.data_ptr(): store.nbytes() for store in stores}.values())
+        gc.freeze()  # what earlier tests left behind is neither looked at nor collected from here on
+        try:
+            for step, _ in enumerate(train(prepared_for(name, first, city), 12)):
+                if step in (3, 11):  # with batches of the same shape
+                    gc.collect()
+                    stores = (found.untyped_storage() for found in tensors())
+                    sizes[step] = sum({store.data_ptr(): store.nbytes() for store in stores}.values())
+        finally:
+            gc.unfreeze()
         assert sizes[11] == sizes[3] > 0
 
     def test_nobody_pays_for_what_another_needs(self, name, first, city, monkeypatch):

@@ -269,7 +269,7 @@ class TestThresholds:
         _, teacher, tokens = make(0)
         one = CPFD()
         memory = one.begin(tokens, teacher)
-        assert (memory.labels == IGNORE).any() and (one.guesses(memory) >= 0).all()
+        assert (memory.labels == IGNORE).any() and (one.pseudo_labels(memory) >= 0).all()
 
 
 def test_tbcl_leaves_out_the_new_entities_alone():

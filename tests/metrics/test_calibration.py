@@ -10,11 +10,22 @@ from scipy.optimize import minimize
 from retainer.cli.main import main
 from retainer.data.generated import generate
 from retainer.data.io import write
-from retainer.metrics.calibration import LEAST, STRENGTH, Curve, apply, bins, curves_of, error, fit, hits, reliability
+from retainer.metrics.calibration import (
+    LEAST_ENTITIES,
+    PRIOR_STRENGTH,
+    Curve,
+    bins,
+    calibrate,
+    calibration_error,
+    fit_curve,
+    fit_curves,
+    hits,
+    reliability,
+)
 from retainer.metrics.f1 import Spans
 from retainer.training.learn import learn
 from retainer.training.recipe import Recipe
-from retainer.versions.retype import rename
+from retainer.versions.retype import rename_types
 from retainer.versions.version import load
 
 
@@ -32,7 +43,7 @@ def drawn(slope, shift, count, seed=0):
 class TestFit:
     @pytest.mark.parametrize(("slope", "shift"), [(1.0, 0.0), (0.4, -0.7), (2.0, 1.0)])
     def test_finds_the_curve_again(self, slope, shift):
-        found = fit(*drawn(slope, shift, 20_000))
+        found = fit_curve(*drawn(slope, shift, 20_000))
         assert found.slope == pytest.approx(slope, abs=0.1) and found.shift == pytest.approx(shift, abs=0.1)
 
     @pytest.mark.parametrize("count", [1, 5, 300])
@@ -42,30 +53,30 @@ class TestFit:
 
         def loss(at):
             p = logistic(at[0] * x + at[1])
-            return -np.log(np.where(right, p, 1 - p)).sum() + STRENGTH / 2 * ((at[0] - 1) ** 2 + at[1] ** 2)
+            return -np.log(np.where(right, p, 1 - p)).sum() + PRIOR_STRENGTH / 2 * ((at[0] - 1) ** 2 + at[1] ** 2)
 
-        found = fit(scores, right)
+        found = fit_curve(scores, right)
         other = minimize(loss, [1.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-12}).x
         assert (found.slope, found.shift) == pytest.approx(tuple(other), abs=1e-5)
 
     def test_nothing_seen_changes_nothing(self):
-        assert fit([], []) == Curve()
+        assert fit_curve([], []) == Curve()
 
     @pytest.mark.parametrize("right", [True, False])
     def test_all_alike_stays_finite(self, right):
-        found = fit([1.0, 0.0, 0.9] * 20, [right] * 60)
+        found = fit_curve([1.0, 0.0, 0.9] * 20, [right] * 60)
         made = found(np.array([0.0, 0.5, 1.0]))
         assert np.isfinite(made).all() and ((made > 0) & (made < 1)).all()
 
 
 def test_a_curve_keeps_the_order_of_scores():
-    made = fit(*drawn(0.4, -0.7, 500))(np.linspace(0.01, 0.99, 50))
+    made = fit_curve(*drawn(0.4, -0.7, 500))(np.linspace(0.01, 0.99, 50))
     assert (np.diff(made) > 0).all()
 
 
 def test_every_type_has_its_own():
     scores = np.array([0.9, 0.9, 0.9])
-    made = apply({"a": Curve(1.0, -1.0), "b": Curve(0.5, 0.0)}, scores, ["a", "b", "c"])
+    made = calibrate({"a": Curve(1.0, -1.0), "b": Curve(0.5, 0.0)}, scores, ["a", "b", "c"])
     assert made == pytest.approx([logistic(np.log(9) - 1), logistic(np.log(9) / 2), 0.9])
     assert (scores == 0.9).all(), "what was given is left as it is"
 
@@ -76,14 +87,14 @@ class TestError:
         first, last = bins(scores, right)
         assert (first.tenth, first.count, first.score, first.right) == (1, 1, 0.15, 1.0)
         assert (last.tenth, last.count) == (9, 3) and last.right == pytest.approx(2 / 3)
-        assert error(scores, right) == pytest.approx(100 * (0.85 * 1 + abs(2.9 / 3 - 2 / 3) * 3) / 4)
+        assert calibration_error(scores, right) == pytest.approx(100 * (0.85 * 1 + abs(2.9 / 3 - 2 / 3) * 3) / 4)
 
     def test_nothing_to_measure(self):
-        assert error([], []) is None and bins([], []) == []
+        assert calibration_error([], []) is None and bins([], []) == []
 
     def test_a_fitted_curve_has_less(self):
         seen, fresh = drawn(0.4, -0.7, 2000), drawn(0.4, -0.7, 2000, seed=1)
-        assert error(fit(*seen)(fresh[0]), fresh[1]) < error(*fresh) / 3
+        assert calibration_error(fit_curve(*seen)(fresh[0]), fresh[1]) < calibration_error(*fresh) / 3
 
 
 def slow(scores, right):
@@ -107,8 +118,8 @@ def test_reliability_against_a_slow_recomputation():
     parts = {type_: [name == type_ for name in names] for type_ in ("a", "b")}
     for measured, chosen in [(found, [True] * 700), *((found["per_type"][t], mask) for t, mask in parts.items())]:
         rows, off = slow(scores[chosen], right[chosen])
-        told = [value for one in measured["bins"] for value in one.values()]
-        assert told == pytest.approx([value for row in rows for value in row])
+        reported = [value for one in measured["bins"] for value in one.values()]
+        assert reported == pytest.approx([value for row in rows for value in row])
         assert measured["error"] == pytest.approx(off)
     assert found["per_type"]["unseen"] == {"error": None, "bins": []}
 
@@ -123,10 +134,13 @@ def test_an_entity_is_right_if_words_and_type_are():
 
 
 def test_few_entities_say_nothing():
-    enough, few = [(i, i + 1, 0) for i in range(LEAST)], [(100 + i, 101 + i, 1) for i in range(LEAST - 1)]
+    enough, few = (
+        [(i, i + 1, 0) for i in range(LEAST_ENTITIES)],
+        [(100 + i, 101 + i, 1) for i in range(LEAST_ENTITIES - 1)],
+    )
     found = spans(*enough, *few)
-    made = curves_of(found, np.full(len(found.start), 0.9), found, ["a", "b"])
-    assert list(made) == ["a"] and made["a"]["entities"] == LEAST and made["a"]["shift"] > 0
+    made = fit_curves(found, np.full(len(found.start), 0.9), found, ["a", "b"])
+    assert list(made) == ["a"] and made["a"]["entities"] == LEAST_ENTITIES and made["a"]["shift"] > 0
 
 
 class TestVersions:
@@ -154,7 +168,7 @@ class TestVersions:
         taught.save(tmp_path / "v")
         again = load(tmp_path / "v", device="cpu")
         assert again.lineage.calibration == taught.lineage.calibration
-        assert list(rename(again, {"artist": "band"}).lineage.calibration) == ["band"]
+        assert list(rename_types(again, {"artist": "band"}).lineage.calibration) == ["band"]
 
     def test_reliability_by_hand(self, taught):
         data = generate(120, seed=8, types=["artist"])
@@ -165,7 +179,7 @@ class TestVersions:
                 scores.append(one["score"])
                 right.append(any((s.start, s.end) == (one["start"], one["end"]) for s in gold))
         found = taught.reliability(data)
-        assert found["calibrated"]["error"] == pytest.approx(error(scores, right), abs=0.01)
+        assert found["calibrated"]["error"] == pytest.approx(calibration_error(scores, right), abs=0.01)
         assert found["plain"]["error"] != found["calibrated"]["error"]
 
     def test_the_verbs(self, taught, tmp_path, capsys, monkeypatch):
@@ -177,9 +191,9 @@ class TestVersions:
         assert main(["evaluate", "v", "test.conll", "--device", "cpu"]) == 0
         assert "with --calibrated" in capsys.readouterr().out
         assert main(["evaluate", "v", "test.conll", "--json", "--device", "cpu"]) == 0
-        told = json.loads(capsys.readouterr().out)["calibration"]
-        assert set(told) == {"plain", "calibrated"}
-        for one in told.values():
+        reported = json.loads(capsys.readouterr().out)["calibration"]
+        assert set(reported) == {"plain", "calibrated"}
+        for one in reported.values():
             assert one["per_type"] == {"artist": {name: one[name] for name in ("error", "bins")}}, "the only type"
         counts = []
         for more in ([], ["--threshold.artist", "0.9"], ["--threshold.all", "0.9"], ["--threshold.all", "1"]):

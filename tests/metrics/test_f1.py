@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from property_examples import examples
 from seqeval.metrics import classification_report
 
 from retainer.data.labels import Labels
@@ -30,7 +31,7 @@ def sequences(prefixes):
 def test_same_as_seqeval_per_sentence(prefixes):
     labels = Labels(("O", *(f"{letter}-{type_}" for letter in prefixes for type_ in TYPES)))
 
-    @settings(max_examples=1000, deadline=None)
+    @settings(max_examples=examples(200), deadline=None)
     @given(sequences(prefixes))
     def check(sentences):
         gold = [[pair[0] for pair in sentence] for sentence in sentences]
@@ -57,7 +58,7 @@ def test_same_as_seqeval_per_sentence(prefixes):
 def test_decoding_equals_the_plain_decoder():
     labels = Labels(("O", *(f"{letter}-{type_}" for letter in "BIES" for type_ in TYPES)))
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=examples(100), deadline=None)
     @given(sequences("BIES"))
     def check(sentences):
         tags = [[pair[1] for pair in sentence] for sentence in sentences]

@@ -8,7 +8,7 @@ from scipy import stats
 
 from retainer.data.spans import Span
 from retainer.metrics.f1 import Spans, score
-from retainer.metrics.significance import bootstrap, counts, f1, paired_t, t_tail
+from retainer.metrics.significance import bootstrap, count_entities, f1_of_counts, paired_t, t_tail
 
 numbers = st.lists(st.tuples(*[st.floats(0, 100, allow_subnormal=False)] * 2), min_size=3, max_size=12)
 
@@ -52,7 +52,7 @@ def sentences(seed, size=40):
 class TestCounts:
     def test_the_same_scores_as_on_the_corpus(self):
         gold, found = sentences(1)
-        micro, macro = f1(counts(gold, found, TYPES).sum(0))
+        micro, macro = f1_of_counts(count_entities(gold, found, TYPES).sum(0))
         arrays = []
         for side in (gold, found):
             rows = [(10 * i + s.start, 10 * i + s.end, TYPES.index(s.type)) for i, row in enumerate(side) for s in row]
@@ -61,22 +61,22 @@ class TestCounts:
         assert float(micro) == pytest.approx(scores.micro) and float(macro) == pytest.approx(scores.macro)
 
     def test_other_types_do_not_count(self):
-        table = counts([[Span(0, 1, "z")]], [[Span(0, 1, "z"), Span(1, 2, "a")]], TYPES)
+        table = count_entities([[Span(0, 1, "z")]], [[Span(0, 1, "z"), Span(1, 2, "a")]], TYPES)
         assert table.tolist() == [[[0, 1, 0], [0, 0, 0]]]
 
     def test_nothing_at_all(self):
-        assert [float(x) for x in f1(np.zeros((2, 3), dtype=np.int64))] == [0.0, 0.0]
+        assert [float(x) for x in f1_of_counts(np.zeros((2, 3), dtype=np.int64))] == [0.0, 0.0]
 
 
 class TestBootstrap:
     def test_alike_is_no_difference(self):
-        table = counts(*sentences(1), TYPES)
+        table = count_entities(*sentences(1), TYPES)
         same = bootstrap([table], [table], draws=50)
         assert same.difference == same.low == same.high == 0.0 and same.p == 1.0
 
     def test_a_clear_difference(self):
         gold, found = sentences(1, 200)
-        perfect, poor = counts(gold, gold, TYPES), counts(gold, found, TYPES)
+        perfect, poor = count_entities(gold, gold, TYPES), count_entities(gold, found, TYPES)
         better = bootstrap([perfect], [poor], draws=200)
         worse = bootstrap([poor], [perfect], draws=200)
         assert better.difference > 0 and better.low > 0 and better.p == 0.0
@@ -85,18 +85,18 @@ class TestBootstrap:
     def test_against_drawing_sentence_by_sentence(self):
         gold, found = sentences(3, 25)
         other = sentences(3, 25)[1][::-1]
-        ours, theirs = counts(gold, found, TYPES), counts(gold, other, TYPES)
+        ours, theirs = count_entities(gold, found, TYPES), count_entities(gold, other, TYPES)
         random = np.random.default_rng(7)
         apart = []
         for _ in range(30):
             rows = random.integers(25, size=25)
-            apart.append(float(f1(ours[rows].sum(0))[1] - f1(theirs[rows].sum(0))[1]))
+            apart.append(float(f1_of_counts(ours[rows].sum(0))[1] - f1_of_counts(theirs[rows].sum(0))[1]))
         result = bootstrap([ours], [theirs], draws=30, seed=7)
         assert (result.low, result.high) == pytest.approx(tuple(np.quantile(apart, [0.025, 0.975])))
 
     def test_tasks_are_averaged(self):
-        a, b = (counts(*sentences(seed), TYPES) for seed in (1, 2))
+        a, b = (count_entities(*sentences(seed), TYPES) for seed in (1, 2))
         both = bootstrap([a, b], [b, a], draws=20)
         assert both.difference == pytest.approx(0.0)
         micro = bootstrap([a], [b], draws=20, macro=False)
-        assert micro.difference == pytest.approx(float(f1(a.sum(0))[0] - f1(b.sum(0))[0]))
+        assert micro.difference == pytest.approx(float(f1_of_counts(a.sum(0))[0] - f1_of_counts(b.sum(0))[0]))

@@ -6,6 +6,7 @@ import torch
 from transformers import AutoModelForTokenClassification, AutoTokenizer
 
 from retainer.errors import InputError
+from retainer.files import sha256
 from retainer.model import builtin
 from retainer.model.tagger import load_tagger
 from retainer.versions.version import load
@@ -150,7 +151,7 @@ class TestRefused:
 class TestBuiltin:
     def test_is_there_and_has_the_published_weights(self):
         folder = builtin.builtin_folder()
-        assert builtin.WEIGHTS[builtin.sha256(folder / "model.safetensors")]
+        assert builtin.WEIGHTS[sha256(folder / "model.safetensors")]
 
     def test_a_changed_or_cut_file_is_refused(self, tmp_path):
         whole = (builtin.builtin_folder() / "model.safetensors").read_bytes()

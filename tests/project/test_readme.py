@@ -124,15 +124,14 @@ def test_the_table_of_fewnerd_is_that_of_the_cells():
 
 def test_methods_and_their_fields_are_described():
     """The help of learn names every method it takes, and docs/methods.md all fields with their defaults."""
+    from retainer.cli.arguments import build
     from retainer.cli.verbs.learn import learn
     from retainer.methods import METHODS
     from retainer.model.quirks import NONE
 
-    told = learn.__doc__.split(":param method:")[1].split(":param")[0]
+    [help_] = [action.help for action in build("learn", learn)._actions if action.dest == "method"]
     names = [name for name, one in METHODS.items() if one.quirks == NONE]
-    assert sorted(
-        re.findall(r"[\w-]+", told.split("types:")[1].split("(docs")[0].replace("or rdp without a part of it", ""))
-    ) == sorted(names)
+    assert sorted(re.findall(r"[\w-]+", help_.split("types:")[1].split("(docs")[0])) == sorted(names)
     page, checked = (ROOT / "docs" / "methods.md").read_text(), []
     for name, fields in re.findall(
         r"^\| `([\w-]+)` \| [^|]+ \| ((?:`\w+` [\w.]+(?:, )?)+) \|$", page, flags=re.MULTILINE

@@ -14,8 +14,7 @@ from retainer.comparison.gates import Gates
 from retainer.data.corpus import Corpus
 from retainer.data.generated import generate
 from retainer.data.spans import Sentence, Span
-from retainer.report.compare import compare_page as versionpage
-from retainer.report.compare.compare_page import version_page
+from retainer.report.compare.page import compare_page
 
 EVIL = ["<script>alert(1)</script>", "\"'></article>&amp;", "{{ 7 * 7 }}{% x %}", "]]><!--"]
 
@@ -32,7 +31,7 @@ def difference(corpus):
 
 def page(difference, *, gates=None, old="v1", new="v2", facts=None):
     outcomes = (gates or Gates()).outcomes(difference)
-    return version_page(difference, old, new, outcomes, facts or {"command": "retainer compare v1 v2 data"})
+    return compare_page(difference, old, new, outcomes, facts or {"command": "retainer compare v1 v2 data"})
 
 
 def rows(html, label):
@@ -49,41 +48,41 @@ def articles(html):
 class TestNumbers:
     def test_scores(self, difference):
         table = rows(page(difference), "Scores")
-        judgement = difference.judgement
-        for type_, judged in judgement.kept.items():
-            parts = [judged.new.support, *(f"{getattr(s, m):.2f}" for s in (judged.old, judged.new) for m in MEASURES)]
+        scored = difference.scored
+        for type_, both in scored.kept.items():
+            parts = [both.new.support, *(f"{getattr(s, m):.2f}" for s in (both.old, both.new) for m in MEASURES)]
             assert table[type_][:7] == list(map(str, parts))
-            apart = judged.apart["f1"]
+            apart = both.differences["f1"]
             shown = [
                 float(n.replace("\u2212", "-")) for n in re.findall("[\u2212+]?[0-9.]+", " ".join(table[type_][7:]))
             ]
             assert shown == pytest.approx([apart.difference, apart.low, apart.high], abs=0.006)
-            assert ("*" in table[type_][7]) == judged.real
+            assert ("*" in table[type_][7]) == both.real
         assert table["dish"][1:4] == ["–"] * 3 and table["dish"][7] == "new"
-        assert f"{judgement.keep:.2f}" in table["keep"] and f"{judgement.gain:.2f}" in table["gain"]
-        assert f"{judgement.forget:.2f}" in table["forget"]
+        assert f"{scored.keep:.2f}" in table["keep"] and f"{scored.gain:.2f}" in table["gain"]
+        assert f"{scored.forget:.2f}" in table["forget"]
 
     def test_drift(self, difference):
         table = rows(page(difference), "Drift")
-        for type_, drift in {**difference.drifts, "all old types": difference.total}.items():
+        for type_, agreement in {**difference.agreements, "all old types": difference.total}.items():
             assert table[type_] == [
-                str(drift.old),
-                str(drift.new),
-                f"{drift.agreement:.1f} %",
-                f"{drift.low:.1f} to {drift.high:.1f}",
-                *map(str, (drift.kept, drift.moved, drift.relabelled, drift.lost)),
-                f"{drift.silent:.1f} %",
-                str(drift.gained),
-                str(drift.taken),
+                str(agreement.old),
+                str(agreement.new),
+                f"{agreement.agreement:.1f} %",
+                f"{agreement.low:.1f} to {agreement.high:.1f}",
+                *map(str, (agreement.kept, agreement.moved, agreement.relabelled, agreement.lost)),
+                f"{agreement.silent_drift:.1f} %",
+                str(agreement.gained),
+                str(agreement.taken),
             ]
 
     def test_verdict(self, difference):
-        judgement = difference.judgement
+        scored = difference.scored
         assert headline(page(difference)) == (
-            f"v2 keeps {judgement.keep:.1f} of {judgement.before:.1f} F1 on the old types and reaches "
-            f"{judgement.gain:.1f} on the new one."
+            f"v2 keeps {scored.keep:.1f} of {scored.before:.1f} F1 on the old types and reaches "
+            f"{scored.gain:.1f} on the new one."
         )
-        worse = [type_ for type_, one in judgement.kept.items() if one.real and one.drop > 0]
+        worse = [type_ for type_, one in scored.kept.items() if one.real and one.drop > 0]
         said = re.search(
             r"<p>(Worse beyond chance: [^<]*|No old type got worse beyond chance)\.</p>", page(difference)
         )[1]
@@ -106,8 +105,8 @@ class TestTexts:
         assert len(shown) == len(cases) < len(difference.cases)
         for html, case in zip(shown, cases, strict=True):
             assert f"sentence {case.number}<" in html
-            told = json.loads(Reader(html).attributes[1][1])
-            assert [(kind, tuple(types)) for kind, types, _ in told] == [(c.kind, c.types) for c in case.changes]
+            listed = json.loads(Reader(html).attributes[1][1])
+            assert [(kind, tuple(types)) for kind, types, _ in listed] == [(c.kind, c.types) for c in case.changes]
             bare = re.sub(r'<span class="(unseen|chip).*?</span>', "", html)
             lines = [re.sub("<[^>]+>", "", line) for line in re.findall(r'dir="auto">(.*?)</dd>', bare, re.DOTALL)]
             assert [line.replace("&#39;", "'").replace("&amp;", "&") for line in lines] == [case.text] * 3
@@ -144,14 +143,14 @@ class TestTexts:
         assert len(article) < 5000 and shown.count("…") == 4, "on each side before the first and between the two"
 
     def test_more_texts_than_a_page_holds(self, difference, monkeypatch):
-        monkeypatch.setattr(versionpage, "MOST", 5)
+        monkeypatch.setattr("retainer.report.compare.page.MOST_TEXTS", 5)
         html = page(difference)
         assert len(articles(html)) == 5 and "the first 5 are shown, --json has all" in html
 
     def test_the_same_version(self):
         version = Scripted(KNOWN, lambda s: [Span(0, 1, "city")])
         html = page(compare(version, version, ["paris"]))
-        assert headline(html) == "v1 and v2 find the same: there is no difference."
+        assert headline(html) == "v1 and v2 find the same entities."
         assert "They find the same everywhere." in html and not articles(html)
 
     def test_choices(self, difference):
@@ -198,6 +197,6 @@ class TestAlone:
         assert reader.seen.count("script") == 1 and reader.seen.count("article") == 1
         assert evil in reader.text and "alert(1)</script>" not in html and "49" not in words(reader.text).split()
         assert "\x00" not in html and "\x1b" not in html
-        (told,) = [value for name, value in reader.attributes if name == "data-changes"]
-        assert ["x" + evil] in [types[-1:] for _, types, _ in json.loads(told)]
+        (listed,) = [value for name, value in reader.attributes if name == "data-changes"]
+        assert ["x" + evil] in [types[-1:] for _, types, _ in json.loads(listed)]
         assert evil in [value for name, value in reader.attributes if name == "value"]

@@ -17,9 +17,9 @@ from retainer.bench.result import CellResult
 from retainer.data.spans import Sentence, Span
 from retainer.data.tasks import Plan
 from retainer.errors import InputError
-from retainer.files import write_bytes, write_text
+from retainer.files import sha256, write_bytes, write_text
 from retainer.methods import METHODS, Method
-from retainer.model.builtin import builtin_folder, sha256
+from retainer.model.builtin import builtin_folder
 from retainer.training.recipe import RECIPES, Recipe
 
 T = TypeVar("T")

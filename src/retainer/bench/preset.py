@@ -111,7 +111,7 @@ QUICK = ("finetune", "extend_ner", "frozen", "tbcl", "rdp")
 
 
 def own(types: Sequence[str]) -> Preset:
-    """Make a preset for types nobody has published anything about: one at a time, or the last one alone."""
+    """Make a preset for unpublished types: one at a time, or the last one alone."""
     if len(types) < 2:
         raise InputError(
             f"{'there is only one type' if types else 'there is no type'} to learn; a bench needs an old and a new one"

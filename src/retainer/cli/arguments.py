@@ -3,7 +3,7 @@
 Parameters before the slash are positional, a starred one takes all that follow, keyword-only ones are flags; a trailing
 underscore is dropped (``from_`` is --from), others become hyphens; a tuple of strings takes A,B,C; a dict takes
 --name.key value. Every verb also reads --config FILE (YAML). A command with a parameter ``config`` also takes the
-record of a version for FILE, and is told which.
+record of a version for FILE, and gets its path.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class _Options(ActionConfigFile):
         super().__call__(parser, cfg, values, option_string)  # type: ignore[no-untyped-call]
 
     def _read(self, path: str) -> Any:
-        """Return what a file says; where it is no YAML, the line will do for whoever wrote it."""
+        """Return what a file says; where it is not YAML, the line is enough to find the error."""
         try:
             return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
@@ -117,7 +117,7 @@ _MEANT = 0.8
 
 
 def _are_options(found: Any, known: Sequence[str]) -> bool:
-    """Say whether somebody meant these as options: half of them are some, or misspelt, which the parser will tell."""
+    """Say whether these are meant as options: half of them are, or are misspelt, which the parser reports."""
     if not isinstance(found, dict) or not found or "config" in found:  # one more file would not be looked at
         return False
     heads = [str(key).partition(".")[0].replace("-", "_") for key in found]

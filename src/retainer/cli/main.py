@@ -71,7 +71,7 @@ def _guarded(verb: str, arguments: Sequence[str]) -> int:
 
 
 def _words(verb: str, arguments: Sequence[str]) -> list[str]:
-    """Return the one or two words that name a command; whoever gives a first word and more means two."""
+    """Return the one or two words that name a command; a first word and more mean two."""
     parts = PARTS.get(verb, ())
     if arguments and arguments[0] in parts:
         return [verb, arguments[0]]

@@ -21,8 +21,8 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
-def tell(text: str) -> None:
-    """Print something that is no result."""
+def note(text: str) -> None:
+    """Print something that is not a result."""
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
 
@@ -38,7 +38,7 @@ def say_table(table: Table) -> None:
 
     try:
         Console(width=None if sys.stdout.isatty() else 160).print(table)
-    except SystemExit:  # rich leaves with status 1 when nobody reads on, but 1 means that a gate said no
+    except SystemExit:  # rich leaves with status 1 when the reader is gone, but 1 means that a gate said no
         raise BrokenPipeError from None
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from retainer.bench.progress import BenchProgress
-from retainer.cli.output import tell
+from retainer.cli.output import note
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -64,7 +64,7 @@ class BoardProgress(BenchProgress):
 
     def note(self, text: str) -> None:
         """Print a line."""
-        tell(text)
+        note(text)
 
     def cell(self, cell: Cell, result: CellResult) -> None:
         """Take a cell in."""

@@ -1,15 +1,15 @@
-"""How far two versions agree, without anybody's annotation: what became of the old version's entities, type by type."""
+"""How far two versions agree, without any annotation: what became of the old version's entities, type by type."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from retainer.comparison.changes import KINDS, Change
+from retainer.comparison.changes import CHANGE_KINDS, Change
 
 DRAWS = 1000
 
@@ -28,7 +28,7 @@ class TypeAgreement:
     """Found by the new version where the old one found nothing."""
     taken: int = 0
     """Found by the new version where the old one found another type."""
-    labels: Mapping[str, int] = field(default_factory=dict)
+    relabelled_as: Mapping[str, int] = field(default_factory=dict)
     """What the relabelled ones are called now."""
     low: float | None = None
     high: float | None = None
@@ -46,17 +46,17 @@ class TypeAgreement:
 
     @property
     def agreement(self) -> float | None:
-        """F1 of the new version with the old one's entities for truth; None where neither finds any."""
+        """F1 of the new version with the old one's entities as gold; None where neither finds any."""
         size = self.old + self.new
         return 200 * self.kept / size if size else None
 
     def share(self, kind: str) -> float | None:
-        """Return the share of the old version's entities with this fate; None where it finds none."""
+        """Return the share of the old version's entities that are kept, moved, relabelled or lost; None without any."""
         return 100 * int(getattr(self, kind)) / self.old if self.old else None
 
     @property
-    def silent(self) -> float | None:
-        """Silent drift: the share of the old version's entities that are lost, relabelled or moved."""
+    def silent_drift(self) -> float | None:
+        """The share of the old version's entities that are lost, relabelled or moved."""
         return 100 * (self.old - self.kept) / self.old if self.old else None
 
     def as_dict(self) -> dict[str, Any]:
@@ -67,21 +67,21 @@ class TypeAgreement:
             "high": self.high,
             "old": self.old,
             "new": self.new,
-            **{kind: getattr(self, kind) for kind in (*KINDS, "taken")},
-            "relabelled_as": dict(self.labels),
-            "drift": {"all": self.silent, **{kind: self.share(kind) for kind in ("lost", "relabelled", "moved")}},
+            **{kind: getattr(self, kind) for kind in (*CHANGE_KINDS, "taken")},
+            "relabelled_as": dict(self.relabelled_as),
+            "drift": {"all": self.silent_drift, **{kind: self.share(kind) for kind in ("lost", "relabelled", "moved")}},
         }
 
 
-class Tally:
-    """Counts changes while texts stream by, and draws from the texts at the same time.
+class AgreementCounter:
+    """Counts changes while texts stream by, and draws bootstrap sets from the texts at the same time.
 
     Each text is in a drawn set as often as a Poisson number with mean one says (the streaming form of the bootstrap),
-    so no text need be kept for it: the sums of the drawn sets are all there is.
+    so no text is stored for it: only the sums of the drawn sets are.
     """
 
     def __init__(self, types: Sequence[str], seed: int = 0) -> None:
-        """Count for these types."""
+        """Start with nothing counted, for these types."""
         self.types = tuple(types)
         self._number = {type_: at for at, type_ in enumerate(self.types)}
         self._random = np.random.default_rng(seed)
@@ -100,7 +100,7 @@ class Tally:
             self._sums += (weights.T @ table).reshape(self._sums.shape)
 
     def _row(self, found: Sequence[Change]) -> Sums:
-        """Count one text: per type what both find, and what the one and the other find together."""
+        """Count one text: per type what both versions find, and the sum of what each finds."""
         row = np.zeros((len(self.types), 2))
         for change in found:
             self.kinds[change.kind] += 1
@@ -123,21 +123,18 @@ class Tally:
         if change.kind in ("gained", "relabelled"):
             self._counts[change.new.type, "gained" if change.kind == "gained" else "taken"] += 1
 
-    def drifts(self) -> dict[str, TypeAgreement]:
-        """Return the drift of every type."""
-        return {type_: self._drift([type_]) for type_ in self.types}
+    def by_type(self) -> dict[str, TypeAgreement]:
+        """Return the agreement on every type."""
+        return {type_: self.total([type_]) for type_ in self.types}
 
     def total(self, types: Sequence[str]) -> TypeAgreement:
-        """Return the drift of some types together."""
-        return self._drift(types)
-
-    def _drift(self, types: Sequence[str]) -> TypeAgreement:
-        counts = {kind: sum(self._counts[type_, kind] for type_ in types) for kind in (*KINDS, "taken")}
+        """Return the agreement on some types together."""
+        counts = {kind: sum(self._counts[type_, kind] for type_ in types) for kind in (*CHANGE_KINDS, "taken")}
         labels = sum((self._labels[type_] for type_ in types), Counter[str]())
-        drift = TypeAgreement(**counts, labels=dict(labels.most_common()))
-        if drift.agreement is None:
-            return drift
+        plain = TypeAgreement(**counts, relabelled_as=dict(labels.most_common()))
+        if plain.agreement is None:
+            return plain
         sums = self._sums[:, [self._number[type_] for type_ in types]].sum(axis=1)
         there = sums[sums[:, 1] > 0]
         low, high = np.quantile(200 * there[:, 0] / there[:, 1], [0.025, 0.975])
-        return TypeAgreement(**counts, labels=drift.labels, low=float(low), high=float(high))
+        return replace(plain, low=float(low), high=float(high))

@@ -1,4 +1,4 @@
-"""What became of every entity of a text from one version to the next, and the texts in which that is to be seen."""
+"""What became of every entity of a text from one version to the next, and the texts that show it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 
 from retainer.data.spans import Span
 
-KINDS = ("kept", "moved", "relabelled", "lost", "gained")
-"""All that can happen: moved keeps its type and has other boundaries; relabelled has another type, on the same words
-or some of them."""
+CHANGE_KINDS = ("kept", "moved", "relabelled", "lost", "gained")
+"""All that can happen to an entity: moved has other boundaries and the same type; relabelled has another type, on the
+same words or some of them."""
 
-IN_MEMORY = 16 * 2**20
-"""Bytes of texts that are kept in memory; what is more waits in a file."""
+BYTES_IN_MEMORY = 16 * 2**20
+"""Bytes of texts that are held in memory; the rest goes to a file."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Change:
         return min(span.start for span in spans), max(span.end for span in spans)
 
     def right(self, gold: set[Span], types: Iterable[str]) -> str:
-        """Say which version is right by the annotation: old, new, both or neither; nothing where it cannot tell."""
+        """Return which version is right by the annotation: old, new, both or neither; empty where it does not say."""
         if not set(self.types) <= set(types):
             return ""
         before = self.old in gold if self.old else self.new not in gold
@@ -65,7 +65,7 @@ def changes(old: Iterable[Span], new: Iterable[Span]) -> tuple[Change, ...]:
 
 
 def _touching(old: Sequence[Span], new: Sequence[Span]) -> Iterator[tuple[Span, Span]]:
-    """Walk through both sides at once, for a long text may have thousands of entities."""
+    """Iterate over both sides at once, since a long text may have thousands of entities."""
     i = j = 0
     while i < len(old) and j < len(new):
         if old[i].start < new[j].end and new[j].start < old[i].end:
@@ -104,13 +104,13 @@ class Case:
         return any(change.kind != "kept" for change in self.changes)
 
     def as_dict(self, types: Iterable[str] = ()) -> dict[str, Any]:
-        """Return it for a result file; of the ``types`` with annotation it says which version is right."""
+        """Return it for a result file; for the annotated ``types`` it says which version is right."""
         gold = set(self.gold)
-        told = []
+        documents = []
         for change in self.changes:
             sides = {name: self._entity(span) for name, span in (("old", change.old), ("new", change.new))}
-            told.append({"kind": change.kind, **sides, "right": change.right(gold, types) or None})
-        return {"number": self.number, "text": self.text, "changes": told}
+            documents.append({"kind": change.kind, **sides, "right": change.right(gold, types) or None})
+        return {"number": self.number, "text": self.text, "changes": documents}
 
     def _entity(self, span: Span | None) -> dict[str, Any] | None:
         if span is None:
@@ -119,14 +119,14 @@ class Case:
 
 
 class Cases:
-    """Texts in their order. Many of them wait in a file that only this process can open, and that vanishes with it.
+    """Texts in their order. Many of them lie in a file that only this process can open, and that vanishes with it.
 
     So the memory a comparison takes does not grow with what is compared.
     """
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)
+        self._file = tempfile.SpooledTemporaryFile(max_size=BYTES_IN_MEMORY)
         self._size = self._count = 0
 
     def add(self, case: Case) -> None:
@@ -144,7 +144,7 @@ class Cases:
         return self._count
 
     def __iter__(self) -> Iterator[Case]:
-        """Walk through the texts; several walks may be under way at once."""
+        """Iterate over the texts; several iterations may run at once."""
         at = 0
         while at < self._size:
             self._file.seek(at)

@@ -1,8 +1,8 @@
-"""Gates: limits a new version must keep to, and what is said when it does not."""
+"""Gates: limits a new version must keep to, and what to report when it does not."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +12,17 @@ from retainer.plurals import entities
 
 if TYPE_CHECKING:
     from retainer.comparison.compare import Difference
-    from retainer.comparison.type_sets import Types
+    from retainer.comparison.type_sets import TypeSets
     from retainer.data.texts import Texts
 
-ALL = "all old types together"
-TINY = 1e-9
-"""Less than this is no drop, only the last digit of a division."""
+_ALL_OLD_TYPES = "all old types together"
+_TOLERANCE = 1e-9
+"""A smaller difference is only the last digit of a division."""
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What one gate says."""
+class GateOutcome:
+    """Whether a version passes one gate, and the types that decided it."""
 
     name: str
     limit: float
@@ -38,7 +38,7 @@ class Outcome:
         return not self.broken
 
     def sentence(self) -> str:
-        """Say it in one sentence."""
+        """Report the outcome in one sentence."""
         limit = f"--{self.name} {self.limit:g}"
         if self.broken:
             return f"{limit}: no, " + "; ".join(self.broken.values())
@@ -58,100 +58,131 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class Gate:
+    """One kind of limit: its flag, what it needs, and how a comparison is held against it."""
+
+    flag: str
+    unit: str
+    """What the limit is given in, for the message about one that is out of range."""
+    needs_gold: bool
+    lacking: Callable[[TypeSets], str]
+    """Why these types leave the gate nothing to measure; empty where there is something."""
+    outcome: Callable[[Difference, float], GateOutcome]
+
+    def require_limit(self, limit: float) -> None:
+        """Refuse a limit that nothing could keep to, or everything."""
+        if not 0 <= limit <= 100:
+            raise InputError(f"--{self.flag} {limit:g}: expected {self.unit}, from 0 to 100")
+        if self.unit == "percent" and 0 < limit < 1:  # a share; as percent, nearly all would pass
+            raise InputError(f"--{self.flag} {limit:g} is in percent: did you mean {100 * limit:g}?")
+
+
+@dataclass(frozen=True)
 class Gates:
-    """The limits somebody set; without any, everything passes."""
+    """The limits that are set; without any, everything passes."""
 
     max_drop: float | None = None
     min_agreement: float | None = None
     min_gain: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse limits nothing could keep to, or everything."""
-        if self.max_drop is not None and not 0 <= self.max_drop <= 100:
-            raise InputError(f"--max-drop {self.max_drop:g}: expected points of F1, from 0 to 100")
-        if self.min_agreement is not None and not 0 <= self.min_agreement <= 100:
-            raise InputError(f"--min-agreement {self.min_agreement:g}: expected percent, from 0 to 100")
-        if self.min_agreement is not None and 0 < self.min_agreement < 1:  # a share; as percent, nearly all would pass
-            raise InputError(
-                f"--min-agreement {self.min_agreement:g} is in percent: did you mean {100 * self.min_agreement:g}?"
-            )
+        """Check the limits."""
+        for gate, limit in self._set():
+            gate.require_limit(limit)
 
-        if self.min_gain is not None and not 0 <= self.min_gain <= 100:
-            raise InputError(f"--min-gain {self.min_gain:g}: expected F1 in percent, from 0 to 100")
+    def _set(self) -> Iterator[tuple[Gate, float]]:
+        """Return the gates that are set, each with its limit."""
+        for gate in GATES:
+            limit: float | None = getattr(self, gate.flag.replace("-", "_"))
+            if limit is not None:
+                yield gate, limit
 
     def require_gold(self, data: Corpus | Texts) -> None:
         """Refuse texts for a gate that needs annotation; asked before any model is loaded."""
-        for gate, limit in (("max-drop", self.max_drop), ("min-gain", self.min_gain)):
-            if limit is not None and not isinstance(data, Corpus):
+        for gate, _ in self._set():
+            if gate.needs_gold and not isinstance(data, Corpus):
                 raise InputError(
-                    f"--{gate} needs gold entities, and {data.source} has texts only; give an annotated corpus, or use "
-                    "--min-agreement"
+                    f"--{gate.flag} needs gold entities, and {data.source} has texts only; give an annotated corpus, "
+                    "or use --min-agreement"
                 )
 
-    def require_types(self, types: Types) -> None:
-        """Refuse data in which no type of the old version is annotated; asked before any text is tagged."""
-        if not types.old and not (self.max_drop is None and self.min_agreement is None):
-            raise InputError("the old version knows no type, so a gate has nothing to measure")
-        if self.max_drop is not None and not types.kept:
-            known, there = (", ".join(some[:8]) or "none" for some in (types.old, types.annotated or ()))
-            raise InputError(
-                f"--max-drop needs gold entities of a type the old version knows ({known}); the data annotate {there}"
-            )
+    def require_types(self, types: TypeSets) -> None:
+        """Refuse types that leave a gate nothing to measure; asked before any text is tagged."""
+        for gate, _ in self._set():
+            if lacking := gate.lacking(types):
+                raise InputError(lacking)
 
-        if self.min_gain is not None and not types.learned:
-            gained, there = (", ".join(some[:8]) or "none" for some in (types.gained, types.annotated or ()))
-            raise InputError(
-                f"--min-gain needs gold entities of a type only the new version knows ({gained}); the data annotate "
-                f"{there}"
-            )
-
-    def outcomes(self, difference: Difference) -> list[Outcome]:
-        """Ask every gate that is set."""
-        asked = []
-        if self.max_drop is not None:
-            asked.append(_dropped(difference, self.max_drop))
-        if self.min_agreement is not None:
-            asked.append(_apart(difference, self.min_agreement))
-        if self.min_gain is not None:
-            asked.append(_learned(difference, self.min_gain))
-        return asked
+    def outcomes(self, difference: Difference) -> list[GateOutcome]:
+        """Hold a comparison against every gate that is set."""
+        return [gate.outcome(difference, limit) for gate, limit in self._set()]
 
 
-def _learned(difference: Difference, limit: float) -> Outcome:
-    judged = difference.judgement.gained if difference.judgement else {}
-    broken = {
-        type_: f"{type_}, which is new, is found with F1 {one.new.f1:.2f}"
-        for type_, one in judged.items()
-        if one.new.f1 < limit - TINY
-    }
-    unmeasured = tuple(type_ for type_ in difference.types.gained if type_ not in judged)
-    return Outcome("min-gain", limit, broken, tuple(judged), unmeasured)
+def _no_old_type(types: TypeSets) -> str:
+    return "" if types.old else "the old version knows no type, so a gate has nothing to measure"
 
 
-def _dropped(difference: Difference, limit: float) -> Outcome:
-    judged = difference.judgement.kept if difference.judgement else {}
+def _no_old_gold(types: TypeSets) -> str:
+    if missing := _no_old_type(types):
+        return missing
+    wanted = "a type the old version knows"
+    return "" if types.kept else _no_gold("max-drop", wanted, types.old, types)
+
+
+def _no_new_gold(types: TypeSets) -> str:
+    wanted = "a type only the new version knows"
+    return "" if types.learned else _no_gold("min-gain", wanted, types.gained, types)
+
+
+def _no_gold(flag: str, wanted: str, known: tuple[str, ...], types: TypeSets) -> str:
+    names, there = (", ".join(some[:8]) or "none" for some in (known, types.annotated or ()))
+    return f"--{flag} needs gold entities of {wanted} ({names}); the data annotate {there}"
+
+
+def _drop(difference: Difference, limit: float) -> GateOutcome:
+    """Hold the F1 that each old type lost against a limit."""
+    scores = difference.scored.kept if difference.scored else {}
     broken = {
         type_: f"{type_} dropped by {one.drop:.2f} points of F1 ({one.old.f1:.2f} to {one.new.f1:.2f})"
-        for type_, one in judged.items()
-        if one.old and one.drop > limit + TINY
+        for type_, one in scores.items()
+        if one.old and one.drop > limit + _TOLERANCE
     }
-    unmeasured = tuple(type_ for type_ in difference.types.old if type_ not in judged)
-    return Outcome("max-drop", limit, broken, tuple(judged), unmeasured)
+    unmeasured = tuple(type_ for type_ in difference.types.old if type_ not in scores)
+    return GateOutcome("max-drop", limit, broken, tuple(scores), unmeasured)
 
 
-def _apart(difference: Difference, limit: float) -> Outcome:
-    found = {type_: drift for type_, drift in difference.drifts.items() if drift.agreement is not None}
+def _agreement(difference: Difference, limit: float) -> GateOutcome:
+    """Hold the agreement on each old type, and on all of them together, against a limit."""
+    found = {type_: one for type_, one in difference.agreements.items() if one.agreement is not None}
     if not found:
         raise InputError(
             "neither version finds an entity of an old type in these data, so --min-agreement has nothing to measure; "
             "give more texts"
         )
-    asked = {ALL: difference.total, **found} if len(found) > 1 else found
+    measured = {_ALL_OLD_TYPES: difference.total, **found} if len(found) > 1 else found
     broken = {
-        name: f"agreement on {name} is {drift.agreement:.2f} % ({drift.kept} of {entities(drift.old)} kept, now "
-        f"{drift.new})"
-        for name, drift in asked.items()
-        if drift.agreement is not None and drift.agreement < limit - TINY
+        name: f"agreement on {name} is {one.agreement:.2f} % ({one.kept} of {entities(one.old)} kept, now {one.new})"
+        for name, one in measured.items()
+        if one.agreement is not None and one.agreement < limit - _TOLERANCE
     }
-    unmeasured = tuple(type_ for type_ in difference.drifts if type_ not in found)
-    return Outcome("min-agreement", limit, broken, tuple(found), unmeasured)
+    unmeasured = tuple(type_ for type_ in difference.agreements if type_ not in found)
+    return GateOutcome("min-agreement", limit, broken, tuple(found), unmeasured)
+
+
+def _gain(difference: Difference, limit: float) -> GateOutcome:
+    """Hold the F1 of each gained type against a limit."""
+    scores = difference.scored.gained if difference.scored else {}
+    broken = {
+        type_: f"{type_}, which is new, is found with F1 {one.new.f1:.2f}"
+        for type_, one in scores.items()
+        if one.new.f1 < limit - _TOLERANCE
+    }
+    unmeasured = tuple(type_ for type_ in difference.types.gained if type_ not in scores)
+    return GateOutcome("min-gain", limit, broken, tuple(scores), unmeasured)
+
+
+GATES = (
+    Gate("max-drop", "points of F1", True, _no_old_gold, _drop),
+    Gate("min-agreement", "percent", False, _no_old_type, _agreement),
+    Gate("min-gain", "F1 in percent", True, _no_new_gold, _gain),
+)
+"""Every gate there is, in the order in which they are reported."""

@@ -9,23 +9,29 @@ from typing import Any
 import numpy as np
 
 from retainer.metrics.f1 import Score
-from retainer.metrics.significance import Bootstrap, Counts, compared, drawn, holm, scores, summed
-
-LEVEL = 0.05
-"""A difference counts as real if chance alone gives one like it less often than this."""
+from retainer.metrics.significance import (
+    SIGNIFICANCE_LEVEL,
+    Bootstrap,
+    Counts,
+    compare_drawn,
+    draw_test_sets,
+    holm,
+    mean_scores,
+    sum_counts,
+)
 
 MEASURES = ("precision", "recall", "f1")
 
 
 @dataclass(frozen=True)
-class Judged:
-    """One type on the annotation. A type only the new version knows has no scores of the old one."""
+class TypeScores:
+    """The scores of both versions on one type. A type only the new version knows has no scores of the old one."""
 
     old: Score | None
     new: Score
-    apart: dict[str, Bootstrap] | None = None
+    differences: dict[str, Bootstrap] | None = None
     """New minus old, by measure, over the same drawn test sets; None for a gained type."""
-    adjusted: float | None = None
+    adjusted_p: float | None = None
     """p of F1 after Holm's correction for the number of types."""
 
     @property
@@ -36,15 +42,16 @@ class Judged:
     @property
     def real(self) -> bool:
         """Whether the difference in F1 is more than chance gives."""
-        return self.adjusted is not None and self.adjusted < LEVEL
+        return self.adjusted_p is not None and self.adjusted_p < SIGNIFICANCE_LEVEL
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything for a result file."""
-        told: dict[str, Any] = {"support": self.new.support}
+        document: dict[str, Any] = {"support": self.new.support}
         for name, score in (("old", self.old), ("new", self.new)):
-            told[name] = score and {measure: getattr(score, measure) for measure in MEASURES}
-        told["difference"] = self.apart and {measure: interval(one) for measure, one in self.apart.items()}
-        return {**told, "p": self.apart and self.apart["f1"].p, "p_adjusted": self.adjusted, "real": self.real}
+            document[name] = score and {measure: getattr(score, measure) for measure in MEASURES}
+        apart = self.differences
+        document["difference"] = apart and {measure: interval(one) for measure, one in apart.items()}
+        return {**document, "p": apart and apart["f1"].p, "p_adjusted": self.adjusted_p, "real": self.real}
 
 
 def interval(one: Bootstrap) -> dict[str, float]:
@@ -54,10 +61,10 @@ def interval(one: Bootstrap) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class ScoredComparison:
-    """The types that are annotated, kept ones and gained ones apart, and the means of each."""
+    """The scores of the annotated types, kept and gained ones separately, and the means of each."""
 
-    kept: dict[str, Judged]
-    gained: dict[str, Judged]
+    kept: dict[str, TypeScores]
+    gained: dict[str, TypeScores]
     forgotten: Bootstrap | None
     """Macro F1 over the kept types, old minus new; None where none is annotated."""
 
@@ -78,7 +85,7 @@ class ScoredComparison:
 
     @property
     def forget(self) -> float | None:
-        """The drop: what there was to keep, less what was kept."""
+        """The drop: macro F1 before, less macro F1 now."""
         return None if self.forgotten is None else self.forgotten.difference
 
     def as_dict(self) -> dict[str, Any]:
@@ -93,23 +100,23 @@ class ScoredComparison:
         }
 
 
-def judge(
+def score_versions(
     old: Counts, new: Counts, kept: Sequence[str], gained: Sequence[str], *, draws: int = 1000
 ) -> ScoredComparison:
     """Compare the counts of two versions over the same sentences; their types are the kept ones, then the gained."""
-    sets = drawn(len(old), draws=draws)
-    before, after = summed(old, sets), summed(new, sets)
-    apart = [
-        {name: compared(_measure(after[:, at], name), _measure(before[:, at], name)) for name in MEASURES}
+    sets = draw_test_sets(len(old), draws=draws)
+    before, after = sum_counts(old, sets), sum_counts(new, sets)
+    differences = [
+        {name: compare_drawn(_measure(after[:, at], name), _measure(before[:, at], name)) for name in MEASURES}
         for at in range(len(kept))
     ]
-    fixed = holm([one["f1"].p for one in apart])
-    first, second = ([Score(*map(int, row)) for row in table.sum(0)] for table in (old, new))
+    adjusted = holm([one["f1"].p for one in differences])
+    old_scores, new_scores = ([Score(*map(int, row)) for row in table.sum(0)] for table in (old, new))
     size = len(kept)
     return ScoredComparison(
-        {t: Judged(first[at], second[at], apart[at], fixed[at]) for at, t in enumerate(kept)},
-        {t: Judged(None, score) for t, score in zip(gained, second[size:], strict=True)},
-        compared(scores([old[:, :size]], sets), scores([new[:, :size]], sets)) if size else None,
+        {t: TypeScores(old_scores[at], new_scores[at], differences[at], adjusted[at]) for at, t in enumerate(kept)},
+        {t: TypeScores(None, score) for t, score in zip(gained, new_scores[size:], strict=True)},
+        compare_drawn(mean_scores([old[:, :size]], sets), mean_scores([new[:, :size]], sets)) if size else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""Who knows which types: two versions, and the data they are compared on."""
+"""Which types two versions know, and which the data annotate that they are compared on."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from retainer.data.texts import Texts
 
 
 @dataclass(frozen=True)
-class Types:
-    """Who knows which types; all in the order in which their version learned them."""
+class TypeSets:
+    """Which version knows which types; all in the order in which their version learned them."""
 
     old: tuple[str, ...]
     gained: tuple[str, ...]
@@ -23,7 +23,7 @@ class Types:
     """What the data annotate; None for texts without annotation."""
 
     @classmethod
-    def of(cls, old: Sequence[str], new: Sequence[str], data: Corpus | Texts) -> Types:
+    def of(cls, old: Sequence[str], new: Sequence[str], data: Corpus | Texts) -> TypeSets:
         """Sort the types of two versions and of the data."""
         gained = tuple(type_ for type_ in new if type_ not in old)
         dropped = tuple(type_ for type_ in old if type_ not in new)
@@ -41,7 +41,7 @@ class Types:
 
     @property
     def unscored(self) -> tuple[str, ...]:
-        """Types of either version the annotation does not know: to find them there is no error."""
+        """Types of either version that are not annotated: to find them there is not an error."""
         known = () if self.annotated is None else (*self.old, *self.gained)
         return tuple(type_ for type_ in known if type_ not in (self.annotated or ()))
 
@@ -51,9 +51,9 @@ class Types:
         return tuple(type_ for type_ in self.annotated or () if type_ not in (*self.old, *self.gained))
 
     def notes(self) -> list[str]:
-        """Say what is left out of the scores, and why."""
+        """Return what is left out of the scores, and why."""
         by_agreement = [type_ for type_ in self.unscored if type_ in self.old]
-        said = {
+        reasons = {
             "types neither version knows are left out": self.unknown,
             "types the new version does not know, so all their entities are lost": self.dropped,
             "types of the old version without gold in the data, compared by agreement instead": by_agreement,
@@ -61,7 +61,7 @@ class Types:
                 type_ for type_ in self.unscored if type_ in self.gained
             ],
         }
-        return [f"{what}: {', '.join(types)}" for what, types in said.items() if types]
+        return [f"{what}: {', '.join(types)}" for what, types in reasons.items() if types]
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything for a result file."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from retainer.errors import InputError
-from retainer.files import new_folder, write_bytes
+from retainer.files import new_folder, refusals_about, write_document
 
 _MARK = "\ufeff"
 
@@ -42,28 +42,15 @@ def decode_utf8(data: bytes, path: str, line: int = 1) -> str:
 
 def write_text_file(content: str | Mapping[str, str], path: str) -> None:
     """Put a file in place, or a new folder with files by their names: whole or not at all."""
-    try:
-        if isinstance(content, str):
-            _write_file(_marked(content).encode(), path)
-        else:
-            _write_folder({name: _marked(text).encode() for name, text in content.items()}, path)
-    except OSError as error:
-        raise InputError(f"{path}: the file cannot be written ({error.strerror})") from error
-    except UnicodeEncodeError as error:
-        half = error.object[error.start]
-        raise InputError(f"{path}: {half!r} is half a surrogate pair, not a character; remove it") from error
+    if isinstance(content, str):
+        return write_document(path, _marked(content))
+    with refusals_about(path):
+        _write_folder({name: _marked(text).encode() for name, text in content.items()}, path)
 
 
 def _marked(text: str) -> str:
     """Give a text that begins with a byte order mark another one, which reading drops."""
     return _MARK + text if text.startswith(_MARK) else text
-
-
-def _write_file(data: bytes, path: str) -> None:
-    target = Path(path)
-    if target.exists() and not target.is_file():
-        raise InputError(f"{path}: this is not a plain file, so it cannot be replaced; name another")
-    write_bytes(target, data)
 
 
 def _write_folder(files: Mapping[str, bytes], path: str) -> None:

@@ -23,7 +23,7 @@ Need = Literal["vectors", "layers", "maps", "epoch_vectors"]
 every step); the student's vectors of the whole slice, looked up once per epoch."""
 
 IGNORE = -100
-"""The label of a position that is no first piece of a word: padding, special pieces, tails of words."""
+"""The label of a position that is not the first piece of a word: padding, special pieces, tails of words."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,8 @@ class Tokens:
     """Positions and their given labels. ``rows`` are word numbers in the slice; ``old`` counts the teacher's labels.
 
     In a new task O means only "not annotated here": the word may be of an old type. Labels of old types can be given
-    too; they are gold where they stand. Where their absence means something, the teacher has been told (``truth``).
+    too; they are gold where they stand. Where their absence means something, the teacher's scores are
+    conditioned on it (``training.teacher_targets``).
     """
 
     labels: Tensor
@@ -80,7 +81,7 @@ class Method:
     needs_teacher: ClassVar[bool] = False
     """Whether the old version's scores on the slice are wanted."""
     needs: ClassVar[frozenset[Need]] = frozenset()
-    """What else the method wants to see; nobody pays for what another method needs."""
+    """What else the method needs; what it does not name is not computed for it."""
     reviews: ClassVar[bool] = False
     """Whether a task is learned twice, the second time with sentences made up for the old types."""
     trainable: ClassVar[Literal["all", "new rows"]] = "all"

@@ -68,7 +68,7 @@ class CPFD(Method):
         return Judged(labels, weights(slice_, labels))
 
     def pseudo_labels(self, memory: Any) -> Tensor:
-        """Return the labels of the slice; what does not count is no guess."""
+        """Return the labels of the slice; what does not count is O."""
         labels: Tensor = memory.labels.where(memory.labels != IGNORE, 0)
         return labels
 

@@ -10,6 +10,6 @@ from retainer.methods.finetune import Finetune
 
 @dataclass(frozen=True)
 class Joint(Finetune):
-    """L = CE(y) over all words of a corpus in which every type is annotated. Needs the data nobody has any more."""
+    """L = CE(y) over all words of a corpus in which every type is annotated. Needs all old data."""
 
     joint: ClassVar[bool] = True

@@ -21,7 +21,7 @@ class PODNet(Method):
     pooled: the mean over layers (embeddings included) of |sum of f / |f| - sum of f' / |f'||, a token's vector summed
     up to one number; it and the flat term are means over O words. NCA: max(0, log sum_{j != y} exp(scale z_j) - scale
     (z_y - margin)). In the released code the pooled term has no gradient and the margin cancels out; here both act.
-    Like there, nothing tells O words to stay O but their vectors.
+    Like there, nothing but their vectors keeps O words O.
     """
 
     needs_teacher: ClassVar[bool] = True

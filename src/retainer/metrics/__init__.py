@@ -1,1 +1,1 @@
-"""Numbers about predictions: F1, forgetting, significance, calibration, thresholds."""
+"""Measures of predictions: F1, forgetting, significance, calibration, thresholds."""

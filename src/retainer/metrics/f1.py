@@ -117,7 +117,7 @@ class Scores:
         return sum(values) / len(values) if values else None
 
     def only(self, types: Iterable[str]) -> Scores:
-        """Leave out all types but these: what nobody annotated can be found, and yet be no error."""
+        """Leave out all types but these: an entity of a type that is not annotated may be found and is not an error."""
         chosen = set(types)
         return Scores({type_: score for type_, score in self.per_type.items() if type_ in chosen})
 

@@ -16,9 +16,12 @@ Counts = np.ndarray[Any, np.dtype[np.int64]]
 Weights = np.ndarray[Any, np.dtype[np.uint8]]
 """Drawn test sets x sentences: how often each is there."""
 
+SIGNIFICANCE_LEVEL = 0.05
+"""A difference counts as real if chance alone gives one like it less often than this."""
+
 
 def paired_t(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
-    """Return the two-sided p of the paired t-test, seed by seed; None for fewer than three pairs, which say nothing."""
+    """Return the two-sided p of the paired t-test, seed by seed; None for fewer than three pairs: too few to tell."""
     if len(ours) != len(theirs):
         raise ValueError("a paired test needs as many scores on one side as on the other")
     if len(ours) < 3:
@@ -47,7 +50,7 @@ def t_tail(t: float, freedom: int) -> float:
     return min(1.0, max(0.0, 1.0 - inside))
 
 
-def counts(gold: Sequence[Iterable[Span]], found: Sequence[Iterable[Span]], types: Sequence[str]) -> Counts:
+def count_entities(gold: Sequence[Iterable[Span]], found: Sequence[Iterable[Span]], types: Sequence[str]) -> Counts:
     """Count entities sentence by sentence and type by type: all a score needs, and little to draw from."""
     number = {type_: i for i, type_ in enumerate(types)}
     table = np.zeros((len(gold), len(types), 3), dtype=np.int64)
@@ -62,7 +65,7 @@ def counts(gold: Sequence[Iterable[Span]], found: Sequence[Iterable[Span]], type
     return table
 
 
-def f1(table: Counts) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def f1_of_counts(table: Counts) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return micro and macro F1 of counts summed over sentences; further axes in front stay."""
     right, size = table[..., 0], table[..., 1] + table[..., 2]
     each = 200 * right / np.maximum(size, 1)
@@ -83,7 +86,7 @@ class Bootstrap:
     """Two-sided: how often the drawn difference is on the other side of zero, or at it."""
 
 
-def drawn(size: int, *, draws: int = 1000, seed: int = 0) -> Weights:
+def draw_test_sets(size: int, *, draws: int = 1000, seed: int = 0) -> Weights:
     """Return how often each of ``size`` sentences is in each of the drawn test sets; first, all of them once."""
     random = np.random.default_rng(seed)
     sets = np.ones((draws + 1, size), dtype=np.uint8)
@@ -92,7 +95,7 @@ def drawn(size: int, *, draws: int = 1000, seed: int = 0) -> Weights:
     return sets
 
 
-def scores(tables: Iterable[Counts], sets: Weights, *, macro: bool = True) -> np.ndarray[Any, Any]:
+def mean_scores(tables: Iterable[Counts], sets: Weights, *, macro: bool = True) -> np.ndarray[Any, Any]:
     """Return the mean score of some counts (one for every task) on each of the drawn test sets.
 
     A score is linear algebra before it is a ratio: sums of counts are exact in single precision, and fast.
@@ -102,18 +105,18 @@ def scores(tables: Iterable[Counts], sets: Weights, *, macro: bool = True) -> np
 
 
 def _scored(table: Counts, sets: Weights) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    return f1(summed(table, sets))
+    return f1_of_counts(sum_counts(table, sets))
 
 
-def summed(table: Counts, sets: Weights) -> Counts:
+def sum_counts(table: Counts, sets: Weights) -> Counts:
     """Add the counts of the sentences of each drawn test set: sets x types x 3."""
     flat = table.reshape(len(table), -1).astype(np.float32)
     parts = [part.astype(np.float32) @ flat for part in np.array_split(sets, -(-len(sets) // 128))]
     return np.concatenate(parts).astype(np.int64).reshape(len(sets), *table.shape[1:])
 
 
-def compared(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any]) -> Bootstrap:
-    """Compare the scores of two systems on the same drawn test sets (see ``drawn``)."""
+def compare_drawn(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any]) -> Bootstrap:
+    """Compare the scores of two systems on the same drawn test sets (see ``draw_test_sets``)."""
     difference, apart = float(ours[0] - theirs[0]), (ours - theirs)[1:]
     beyond = (apart <= 0).mean() if difference > 0 else (apart >= 0).mean()
     low, high = np.quantile(apart, [0.025, 0.975])
@@ -128,12 +131,12 @@ def bootstrap(
     Both sides are a list of counts over the same sentences, one for every task (and seed); what is compared is the mean
     of their scores.
     """
-    sets = drawn(len(ours[0]), draws=draws, seed=seed)
-    return compared(scores(ours, sets, macro=macro), scores(theirs, sets, macro=macro))
+    sets = draw_test_sets(len(ours[0]), draws=draws, seed=seed)
+    return compare_drawn(mean_scores(ours, sets, macro=macro), mean_scores(theirs, sets, macro=macro))
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """Adjust p for having asked several times (Holm): of twenty comparisons one is below 0.05 by chance alone."""
+    """Adjust p for the number of comparisons (Holm): of twenty comparisons one is below 0.05 by chance alone."""
     adjusted, most = [0.0] * len(values), 0.0
     for place, at in enumerate(sorted(range(len(values)), key=lambda i: values[i])):
         most = max(most, min(1.0, values[at] * (len(values) - place)))

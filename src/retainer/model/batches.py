@@ -76,7 +76,7 @@ class Encoded:
     def without(self, batch: Batch, gone: Tensor) -> tuple[Batch, Tensor]:
         """Leave words out of a batch, pieces and all; the others move up. Return also the place each came from.
 
-        ``gone`` marks the first pieces of the words. What follows a word and is no word's first piece goes with it,
+        ``gone`` marks the first pieces of the words. What follows a word and does not begin another goes with it,
         except for the special pieces at the end.
         """
         place = torch.arange(batch.ids.shape[1], device=self.device).expand_as(batch.ids)

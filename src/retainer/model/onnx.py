@@ -19,8 +19,8 @@ from transformers import AutoTokenizer
 
 from retainer.data.labels import Labels
 from retainer.errors import InputError
+from retainer.files import sha256
 from retainer.model.batches import Batch
-from retainer.model.builtin import sha256
 from retainer.model.tagger import Tagger, require_vocabulary
 from retainer.model.tagger_output import TaggerOutput
 from retainer.model.tokenization import Tokenization

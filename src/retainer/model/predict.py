@@ -20,7 +20,7 @@ from retainer.model.tagger_output import TaggerOutput
 BUDGET = {"cpu": 1024, "cuda": 65536}
 """Pieces per batch when nothing is learned: a batch that fits the cache of a CPU, one that fills a GPU."""
 ANOTHER = {"cpu": 48, "cuda": 1_000_000}
-"""How many pieces of padding cost as much as one more batch. On a GPU nobody has measured it, and batches are full."""
+"""How many pieces of padding cost as much as one more batch. Not measured on a GPU, where batches are full."""
 
 
 @torch.no_grad()
@@ -38,7 +38,7 @@ def run_tagger(tagger: Tagger, encoded: Encoded, *, hidden: bool = False) -> Tag
     quirk = tagger.quirks.batch
     for windows, length in encoded.in_order(quirk) if quirk else encoded.longest_first(budget, another):
         batch = encoded.batch(windows, length)
-        rows = batch.words.flatten() % (size + 1)  # positions that are no first piece land in the spare last row
+        rows = batch.words.flatten() % (size + 1)  # positions that are not a first piece land in the spare last row
         seen = tagger.outputs(batch)
         logits[rows] = seen.logits
         if hidden:

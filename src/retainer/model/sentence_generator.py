@@ -119,7 +119,7 @@ class Generator:
         return tokens.tolist()
 
     def save(self, folder: Path) -> None:
-        """Write the weights, then the lexicon with their hash, so that the halves of two generators are no pair."""
+        """Write the weights, then the lexicon with their hash, so that halves of two generators are not mixed."""
         state = self.network.state_dict()
         weights = safetensors.save({name: tensor.cpu().contiguous() for name, tensor in state.items()})
         facts = {

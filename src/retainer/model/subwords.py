@@ -63,7 +63,7 @@ class WordSplitter:
             yield _joined([next(glued if flag else spaced) for flag in flags])
 
     def _encoded(self, backend: Any, words: Sequence[Sequence[str]]) -> Iterator[Cut]:
-        """Yield pieces and the words they belong to; what a text without words gives is nobody's."""
+        """Yield pieces and the words they belong to; what a text without words gives belongs to none."""
         filled = [list(row) or [" "] for row in words]
         backend.no_truncation()
         backend.no_padding()

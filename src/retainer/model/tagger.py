@@ -151,7 +151,7 @@ def load_tagger(spec: str, *, head: HeadKind = "linear", need_head: bool = False
 
 
 def _network(source: str, bare: bool, spec: str) -> Any:
-    """Load the transformers model; a bare encoder comes with a head of one output that nobody uses."""
+    """Load the transformers model; a bare encoder comes with an unused head of one output."""
     options = {"num_labels": 1} if bare else {}
     network, report = AutoModelForTokenClassification.from_pretrained(
         source, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **options

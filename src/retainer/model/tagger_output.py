@@ -25,7 +25,7 @@ class TaggerOutput:
     maps: tuple[Tensor, ...] | None = None
     """The attention of every layer: batch x heads x positions x positions, before dropout."""
     mask: Tensor | None = None
-    """Which positions of the batch are no padding, where there are maps."""
+    """Which positions of the batch are not padding, where there are maps."""
     second_view: TaggerOutput | None = None
     """A second output for the same positions: the student's own for the batch without ``Method.leave_out``; beside the
     teacher's, in a rehearsal, that of the student of the first stage."""
@@ -38,6 +38,6 @@ class TaggerOutput:
         return self.logits.log_softmax(dim=-1)
 
     def at(self, rows: Tensor) -> TaggerOutput:
-        """Return the outputs of some words; a row number below zero gives an arbitrary row nobody looks at."""
+        """Return the outputs of some words; a row number below zero gives an arbitrary row that is never used."""
         rows = rows.clamp(min=0)
         return TaggerOutput(self.logits[rows], self.hidden[rows] if len(self.hidden) else self.hidden)

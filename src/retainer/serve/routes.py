@@ -8,13 +8,13 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from retainer.comparison.changes import KINDS, Case, Change, changes
-from retainer.comparison.compare import compare_found
-from retainer.comparison.type_sets import Types
+from retainer.comparison.changes import CHANGE_KINDS, Case, Change, changes
+from retainer.comparison.compare import compare_predictions
+from retainer.comparison.type_sets import TypeSets
 from retainer.data.spans import Span
 from retainer.data.texts import Texts
 from retainer.errors import InputError, unknown
-from retainer.metrics.thresholds import ALL, above, require_thresholds
+from retainer.metrics.thresholds import ALL_OTHERS, above_threshold, require_thresholds
 from retainer.serve.batches import Entities
 from retainer.serve.registry import Registry, ServedVersion
 from retainer.serve.responses import ApiError, ErrorResponse, is_valid_unicode, json_response
@@ -120,7 +120,7 @@ def _within_limits(texts: list[str], limits: Limits) -> list[str]:
 def _thresholds(request: PredictRequest, served: ServedVersion) -> dict[str, float]:
     """Return the thresholds by type, and refuse what this version cannot do."""
     given = request.threshold
-    thresholds = dict(given) if isinstance(given, dict) else {ALL: given}
+    thresholds = dict(given) if isinstance(given, dict) else {ALL_OTHERS: given}
     types = served.version.types
     try:
         require_thresholds(thresholds, types)
@@ -137,7 +137,7 @@ def _selected(
     found: Entities, request: PredictRequest, thresholds: dict[str, float], served: ServedVersion
 ) -> Entities:
     scored = served.version.calibrated(found) if request.calibrated else found
-    kept = above(scored, thresholds)
+    kept = above_threshold(scored, thresholds)
     return [entity for entity in kept if entity["entity_group"] in request.types] if request.types else kept
 
 
@@ -159,14 +159,14 @@ def _comparison(
     sides = [tuple(_by_span(entities) for entities in pair) for pair in zip(before, after, strict=True)]
     changed = [changes(a, b) for a, b in sides]
     cases = [Case(number, text, some) for number, (text, some) in enumerate(zip(texts, changed, strict=True), 1)]
-    types = Types.of(old.version.types, new.version.types, Texts(()))
-    found = compare_found(types, cases)
+    types = TypeSets.of(old.version.types, new.version.types, Texts(()))
+    found = compare_predictions(types, cases)
     document = found.as_dict()
     return {
         "old": _reference(old),
         "new": _reference(new),
         "types": {name: list(getattr(types, name)) for name in ("old", "gained", "dropped")},
-        "changes": {kind: document["changes"][kind] for kind in KINDS},
+        "changes": {kind: document["changes"][kind] for kind in CHANGE_KINDS},
         "agreement": document["agreement"],
         "results": [
             {"changes": [_change(change, *side) for change in some]} for some, side in zip(changed, sides, strict=True)

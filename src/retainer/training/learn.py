@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from retainer.comparison.task_effect import Measured, balance, measure
+from retainer.comparison.task_effect import MeasuredEffect, measure_effect, task_effect
 from retainer.errors import InputError
 from retainer.files import require_free
 from retainer.methods import Method
@@ -25,7 +25,7 @@ from retainer.training.rehearsal import synthetic_sentences, with_generator
 from retainer.training.reproduce import Reproduction
 from retainer.training.request import Data, LearnRequest, RunOptions
 from retainer.versions.lineage import Lineage
-from retainer.versions.stored_parent import require_keepable
+from retainer.versions.stored_parent import require_storable_parent
 from retainer.versions.version import Version
 
 Trained = tuple[Tagger, TrainingLoop]
@@ -84,7 +84,7 @@ def learn_version(request: LearnRequest, options: RunOptions) -> Version:
     task = request.resolve()
     if options.keep_parent and options.out is None:
         raise InputError("keep_parent needs a folder (out) to store the previous version in")
-    parent = require_keepable(task.version.place, task.version.types) if options.keep_parent else None
+    parent = require_storable_parent(task.version.place, task.version.types) if options.keep_parent else None
     if options.reproduces is not None:
         options.reproduces.check(task.facts, task.version.lineage.own_hash, options.progress)
     for note in task.notes:
@@ -174,9 +174,9 @@ class _Run:
 
 def _lineage(task: LearnTask, loop: TrainingLoop, student: Tagger, measured: bool = True) -> Lineage:
     """Write down where the new version comes from."""
-    record = task.version.heir(**{name: value for name, value in task.facts.items() if name != "new"})
+    record = task.version.child_record(**{name: value for name, value in task.facts.items() if name != "new"})
     tasks = [tuple(type_ for type_ in types if type_ not in task.new) for types in record.tasks]
-    seen = measure(task.version.tagger, student, task.measured_on, task.annotated) if measured else None
+    seen = measure_effect(task.version.tagger, student, task.measured_on, task.annotated) if measured else None
     return dataclasses.replace(
         record,
         task=len(tasks) + 1,
@@ -194,14 +194,14 @@ def _lineage(task: LearnTask, loop: TrainingLoop, student: Tagger, measured: boo
     )
 
 
-def _calibration(task: LearnTask, seen: Measured | None) -> dict[str, Any]:
+def _calibration(task: LearnTask, seen: MeasuredEffect | None) -> dict[str, Any]:
     """Return how scores become probabilities: for what was taught as the dev set shows, else as before."""
     before = {t: curve for t, curve in task.version.lineage.calibration.items() if t in task.version.types}
     found = {} if seen is None or task.dev is None else seen.curves  # on its training data a model is too sure
     return {**before, **{type_: curve for type_, curve in found.items() if type_ in task.taught}}
 
 
-def _scores(task: LearnTask, seen: Measured) -> dict[str, Any]:
+def _scores(task: LearnTask, seen: MeasuredEffect) -> dict[str, Any]:
     """Return the scores of the types annotated in the dev set, those of old ones before, and what the task did."""
     after, before = (scores.as_dict()["per_type"] for scores in (seen.after, seen.before))
     new = {type_: row for type_, row in after.items() if task.dev and type_ in task.annotated and row["support"]}
@@ -210,5 +210,5 @@ def _scores(task: LearnTask, seen: Measured) -> dict[str, Any]:
     return {
         "per_type": new,
         **({"before": old} if old or task.dev_given else {}),
-        "balance": balance(seen, task.taught, task.annotated, data),
+        "balance": task_effect(seen, task.taught, task.annotated, data),
     }

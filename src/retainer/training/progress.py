@@ -1,4 +1,4 @@
-"""What the loop tells whoever is watching: bars on a terminal, plain lines otherwise."""
+"""What the loop reports: bars on a terminal, plain lines otherwise."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Epoch:
 
 
 class Progress:
-    """Watches and says nothing. The base of all watchers."""
+    """Hears what happens and reports nothing. The base of all that do."""
 
     def start(self, title: str, steps: int) -> None:
         """Hear that a task begins; it takes so many steps at most."""

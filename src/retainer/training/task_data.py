@@ -74,7 +74,7 @@ def take_out(tagger: Tagger, types: Container[str]) -> tuple[Tagger, SplitRows]:
 def hold_out(corpus: Corpus, share: float, seed: int) -> tuple[Corpus, Corpus | None]:
     """Set a seeded share of the sentences aside to select on.
 
-    Where they would be too few to tell anything, or would take a type's last entities along, all are kept.
+    Where they would be too few to measure anything, or would take a type's last entities along, all are kept.
     """
     count = round(len(corpus) * share)
     if count < 10:

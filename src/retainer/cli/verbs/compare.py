@@ -11,29 +11,28 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from retainer.about import __version__
-from retainer.cli.output import say, say_table, tell
+from retainer.cli.output import note, say, say_table
 from retainer.comparison.gates import Gates
-from retainer.comparison.type_sets import Types
+from retainer.comparison.type_sets import TypeSets
 from retainer.data.corpus import Corpus
-from retainer.data.text_files import write_text_file
 from retainer.data.texts import Texts, texts_or_corpus
 from retainer.errors import InputError
-from retainer.files import require_writable
+from retainer.files import require_writable, write_document
 from retainer.plurals import sentences
-from retainer.report.compare.compare_rows import (
-    DRIFT_COLUMNS,
-    GROUPS,
+from retainer.report.compare.rows import (
+    AGREEMENT_COLUMNS,
+    CHANGE_GROUPS,
     SCORE_COLUMNS,
-    amount,
-    drift_rows,
+    agreement_rows,
+    change_group,
+    change_label,
+    compared_amount,
+    comparison_finding,
+    comparison_remarks,
     excerpt,
-    group,
-    headline,
-    label,
+    group_sizes,
     mean_rows,
-    remarks,
     score_rows,
-    sizes,
 )
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 
     from retainer.comparison.changes import Case, Change
     from retainer.comparison.compare import Difference
-    from retainer.comparison.gates import Outcome
+    from retainer.comparison.gates import GateOutcome
 
 Rows = list[tuple[str, tuple[str, ...]]]
 REFUSED = 1
@@ -91,12 +90,12 @@ def compare(
     from retainer.versions.version import load
 
     before, after = (load(one, device=device, need_head=True) for one in (old, new))
-    gates.require_types(Types.of(before.types, after.types, given))
-    tell(_taken_for(given))
-    found = compared(before, after, given, tell=tell)
+    gates.require_types(TypeSets.of(before.types, after.types, given))
+    note(_taken_for(given))
+    found = compared(before, after, given, tell=note)
     outcomes = gates.outcomes(found)
     if target is not None:
-        write_text_file(_page(found, old, new, data, outcomes), str(target))
+        write_document(target, _page(found, old, new, data, outcomes))
     document = {"old": old, "new": new, "data": data, **found.as_dict()}
     with _open_pipe():
         if json:
@@ -104,12 +103,12 @@ def compare(
         else:
             _say_tables(found, old, new, data, show)
     for outcome in outcomes:
-        tell(outcome.sentence())
+        note(outcome.sentence())
     return 0 if all(outcome.passed for outcome in outcomes) else REFUSED
 
 
 def _taken_for(given: Corpus | Texts) -> str:
-    """Say what the data were taken for, since nobody told us."""
+    """Say what the data were taken for, because the call does not."""
     if isinstance(given, Corpus):
         return (
             f"{given.source}: annotated, {sentences(len(given))}; annotated types: {', '.join(given.types) or 'none'}"
@@ -117,19 +116,19 @@ def _taken_for(given: Corpus | Texts) -> str:
     return f"{given.source}: texts without annotation, so the versions are compared with each other"
 
 
-def _page(found: Difference, old: str, new: str, data: str, outcomes: Sequence[Outcome]) -> str:
-    from retainer.report.compare.compare_page import version_page
+def _page(found: Difference, old: str, new: str, data: str, outcomes: Sequence[GateOutcome]) -> str:
+    from retainer.report.compare.page import compare_page
 
     flags = [part for outcome in outcomes for part in (f"--{outcome.name}", f"{outcome.limit:g}")]
     facts = {
         "old version": old,
         "new version": new,
-        "data": f"{data}, {amount(found)}",
+        "data": f"{data}, {compared_amount(found)}",
         "intervals": "1,000 sets of texts drawn, seed 0",
         "page made by": f"retainer {__version__}",
         "command": shlex.join(["retainer", "compare", old, new, data, *flags]),
     }
-    return version_page(found, old, new, outcomes, facts)
+    return compare_page(found, old, new, outcomes, facts)
 
 
 @contextlib.contextmanager
@@ -146,21 +145,21 @@ def _say_document(document: dict[str, Any], found: Difference) -> None:
     head = json_format.dumps({**document, "cases": []}, indent=2, ensure_ascii=False)
     sys.stdout.write(head.removesuffix("]\n}"))
     for at, case in enumerate(found.cases):
-        line = json_format.dumps(case.as_dict(found.scored), ensure_ascii=False)
+        line = json_format.dumps(case.as_dict(found.scored_types), ensure_ascii=False)
         sys.stdout.write(f"{',' if at else ''}\n    {line}")
     say("\n  ]\n}")
 
 
 def _say_tables(found: Difference, old: str, new: str, data: str, show: int) -> None:
     """Print the tables, a few entities of each kind, and the finding in words last, where the eye is."""
-    say(f"{old} → {new} on {data}, {amount(found)}")
+    say(f"{old} → {new} on {data}, {compared_amount(found)}")
     if rows := score_rows(found):
         say_table(_table("scores on the annotation", SCORE_COLUMNS, rows, mean_rows(found)))
-    if rows := drift_rows(found):
-        say_table(_table("what became of the old version's entities", DRIFT_COLUMNS, rows))
+    if rows := agreement_rows(found):
+        say_table(_table("what became of the old version's entities", AGREEMENT_COLUMNS, rows))
     if show:
         _say_lists(found, show)
-    say("\n".join(map(_clean, [headline(found, old, new).striptags(), *remarks(found)])))
+    say("\n".join(map(_clean, [comparison_finding(found, old, new).striptags(), *comparison_remarks(found)])))
 
 
 def _table(
@@ -185,16 +184,16 @@ def _table(
 
 def _say_lists(found: Difference, show: int) -> None:
     """Print the first few entities of every kind; the walk ends when there are enough."""
-    wanted = {name: min(size, show) for name, size in sizes(found).items()}
-    lists: dict[str, list[str]] = {name: [] for name in GROUPS}
+    wanted = {name: min(size, show) for name, size in group_sizes(found).items()}
+    lists: dict[str, list[str]] = {name: [] for name in CHANGE_GROUPS}
     for case in found.cases:
         for change in case.changes:
-            own = lists[name := group(change, found.types.old)]
+            own = lists[name := change_group(change, found.types.old)]
             if len(own) < wanted[name]:
                 own.append(_line(case, change))
         if all(len(lists[name]) == size for name, size in wanted.items()):
             break
-    for name, size in sizes(found).items():
+    for name, size in group_sizes(found).items():
         if size:
             more = f", the first {len(lists[name])}" if size > show else ""
             say("\n".join([f"{name}: {size}{more}", *lists[name], ""]))
@@ -202,7 +201,7 @@ def _say_lists(found: Difference, show: int) -> None:
 
 def _line(case: Case, change: Change) -> str:
     before, entity, after = map(_clean, excerpt(case, change))
-    return f"  {case.number:>6}  {_clean(label(case, change))}:  {before}[{entity}]{after}"
+    return f"  {case.number:>6}  {_clean(change_label(case, change))}:  {before}[{entity}]{after}"
 
 
 def _clean(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from retainer.cli.output import say, tell
+from retainer.cli.output import note, say
 from retainer.data.formats.table import FORMATS
 from retainer.data.io import read, write
 from retainer.errors import InputError
@@ -38,5 +38,5 @@ def convert(in_: str, out: str, /, *, from_: str | None = None, to: str | None =
     corpus = read(in_, from_)
     write(corpus, out, target)
     for what, count in corpus.oddities.items():
-        tell(f"note: {count} {what}")
+        note(f"note: {count} {what}")
     say(f"{sentences(len(corpus))}, {entities(sum(corpus.counts.values()))}: {corpus.format} -> {target}")

@@ -6,14 +6,14 @@ import json as json_format
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retainer.cli.output import say, say_json, say_table, tell
+from retainer.cli.output import note, say, say_json, say_table
 from retainer.data.corpus import Splits
 from retainer.data.generated import generate
 from retainer.data.io import write
 from retainer.data.tasks import Plan, plan
-from retainer.files import new_folder, require_free, write_text
+from retainer.files import new_folder, require_free, write_document, write_text
 from retainer.methods import METHODS
-from retainer.report.demo.page import page
+from retainer.report.demo.page import demo_page
 from retainer.report.draw.charts import curves
 from retainer.report.draw.examples import Example
 from retainer.report.draw.tables import text_table
@@ -57,7 +57,7 @@ def demo(
     folder = require_free(out)
     recipe = RECIPES["retainer"].changed({"epochs": epochs, "lr": 3e-4, "base_lr": 3e-4})
     made = corpus_plan(sentences, seed)
-    tell(f"four tasks of {len(made.slices[0])} sentences; each annotates one type only: {', '.join(DEMO_TYPES)}")
+    note(f"four tasks of {len(made.slices[0])} sentences; each annotates one type only: {', '.join(DEMO_TYPES)}")
     runs = run_both(made, recipe, seed, device)
     cells = _cells(runs, seed)
     _write(folder, cells, _examples(made, runs), _facts(sentences, epochs, seed, cells))
@@ -82,7 +82,7 @@ def corpus_parts(sentences: int, seed: int) -> dict[str, Corpus]:
 
 
 def _write_corpus(folder: str, sentences: int, seed: int, json: bool) -> None:
-    """Write the corpus for whoever wants to try the other verbs on it."""
+    """Write the corpus, to try the other verbs on it."""
     parts = corpus_parts(sentences, seed)
     with new_folder(folder) as scratch:
         for name, part in parts.items():
@@ -101,7 +101,7 @@ def run_both(tasks: Plan, recipe: Recipe, seed: int, device: str) -> dict[str, l
 
     runs: dict[str, list[TaskResult]] = {}
     for name in DEMO_METHODS:
-        tell(f"\n{name}")
+        note(f"\n{name}")
         first = runs[DEMO_METHODS[0]][0] if runs else None
         options = RunOptions(progress=ConsoleProgress())
         sequence = TaskSequence(tasks, METHODS[name], recipe=recipe, seed=seed, device=device, options=options)
@@ -151,7 +151,7 @@ def _facts(sentences: int, epochs: int, seed: int, cells: dict[str, dict[str, An
 
 
 def _write(folder: Path, cells: dict[str, Any], examples: list[Example], facts: dict[str, str]) -> None:
-    write_text(folder / "report.html", page("Does it forget?", cells, examples, facts))
+    write_document(folder / "report.html", demo_page("Does it forget?", cells, examples, facts))
     write_text(folder / "curves.svg", curves(cells))
     write_text(folder / "cells.json", json_format.dumps(cells, indent=1))
 

@@ -7,16 +7,15 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from retainer.about import __version__
-from retainer.cli.output import say, say_json, say_table, score_table, tell
+from retainer.cli.output import note, say, say_json, say_table, score_table
 from retainer.data.corpus import Corpus
 from retainer.data.io import read
-from retainer.data.text_files import write_text_file
-from retainer.files import require_writable
+from retainer.files import require_writable, write_document
 from retainer.plurals import sentences
 
 if TYPE_CHECKING:
     from retainer.metrics.f1 import Scores
-    from retainer.report.evaluation.reliability_numbers import Assessed
+    from retainer.report.evaluation.reliability_numbers import AssessedVersion
     from retainer.versions.version import Version
 
 
@@ -48,14 +47,14 @@ def evaluate(
     version = load(model, device=device, need_head=True)
     unknown = [type_ for type_ in corpus.types if type_ not in version.types]
     if unknown:
-        told = "count as missed" if all else "are left out (--all counts them as missed)"
-        tell(f"types the model does not know {told}: {', '.join(unknown)}")
+        fate = "count as missed" if all else "are left out (--all counts them as missed)"
+        note(f"types the model does not know {fate}: {', '.join(unknown)}")
     everything, reliability = version.assess(corpus, all=all)
     scores, bare = everything.only(corpus.types), unscored(version, corpus)
     tell_unscored(bare)
     if target is not None:
         called = shlex.join(["retainer", "evaluate", model, data, *(["--all"] if all else [])])
-        write_text_file(page_of([assessed(version, model, scores, reliability)], data, corpus, called), str(target))
+        write_document(target, page_of([assessed(version, model, scores, reliability)], data, corpus, called))
     means = {
         "old_macro": everything.macro_of(version.old_types),
         "new_macro": everything.macro_of(version.new_types),
@@ -69,24 +68,24 @@ def evaluate(
 
 
 def unscored(version: Version, corpus: Corpus) -> list[str]:
-    """Return the types of a version that the data have nowhere: whether a find of them is right, nobody knows."""
+    """Return the types of a version that the data have nowhere: whether a find of them is right cannot be known."""
     return [type_ for type_ in version.types if type_ not in corpus.types]
 
 
 def tell_unscored(types: Iterable[str]) -> None:
     """Name the types that are not scored, if there are any."""
     if named := ", ".join(types):
-        tell(f"not in the data, so not scored: {named}")
+        note(f"not in the data, so not scored: {named}")
 
 
-def assessed(version: Version, name: str, scores: Scores, reliability: dict[str, Any]) -> Assessed:
+def assessed(version: Version, name: str, scores: Scores, reliability: dict[str, Any]) -> AssessedVersion:
     """Put together what the page says about a version."""
-    from retainer.report.evaluation.reliability_numbers import Assessed
+    from retainer.report.evaluation.reliability_numbers import AssessedVersion
 
-    return Assessed(name, scores, reliability, tuple(version.lineage.calibration))
+    return AssessedVersion(name, scores, reliability, tuple(version.lineage.calibration))
 
 
-def page_of(found: list[Assessed], data: str, corpus: Corpus, called: str) -> str:
+def page_of(found: list[AssessedVersion], data: str, corpus: Corpus, called: str) -> str:
     """Write the page of one version or of several; it holds no text of the data."""
     from retainer.report.evaluation.page import evaluation_page
 
@@ -110,7 +109,7 @@ def _trust(reliability: dict[str, Any], calibrated: bool) -> str:
 
 
 def _rows(version: Version, means: dict[str, float | None]) -> dict[str, float]:
-    """Name the two means that tell a version from a model: what was kept and what was gained."""
+    """Name the two means a version has beside a model's: what was kept and what was gained."""
     if not (version.new_types and version.old_types):
         return {}
     named = {"keep (old types)": means["old_macro"], "gain (new types)": means["new_macro"]}

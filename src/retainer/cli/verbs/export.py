@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retainer.cli.output import say, tell
+from retainer.cli.output import note, say
 from retainer.data.formats.records import EMPTY_TEXTS
 from retainer.data.io import write_suggestions
 from retainer.data.spans import Sentence
@@ -102,7 +102,7 @@ def _worded(texts: Texts) -> list[Sentence]:
         passed = "".join(f", only {count} {what}" for what, count in notes.items())
         raise InputError(f"{texts.source}: found no text{passed}; there must be at least one")
     for what, count in notes.items():
-        tell(f"note: {count} {what}")
+        note(f"note: {count} {what}")
     return kept
 
 

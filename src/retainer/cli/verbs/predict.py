@@ -8,11 +8,11 @@ import shlex
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from retainer.cli.output import say, tell
+from retainer.cli.output import note, say
 from retainer.data.line_stream import STDIN
 from retainer.data.texts import Texts, read_texts
 from retainer.errors import InputError
-from retainer.metrics.thresholds import above, require_thresholds
+from retainer.metrics.thresholds import above_threshold, require_thresholds
 
 if TYPE_CHECKING:
     from retainer.versions.version import Version
@@ -31,7 +31,7 @@ def predict(
     *,
     input: str | None = None,
     calibrated: bool = False,
-    threshold: dict[str, float] = {},  # noqa: B006 (the parser needs the kind, and nobody changes it)
+    threshold: dict[str, float] = {},  # noqa: B006 (the parser needs the kind; it is never changed)
     device: str = "auto",
 ) -> None:
     """Find the entities of a text, or of every line of a file; one JSON object per line.
@@ -50,12 +50,12 @@ def predict(
     if (text is None) == (input is None):
         raise InputError("give either a TEXT or --input FILE")
     if text and os.path.isfile(text):
-        tell(f"{text} is a file; to read it say --input {shlex.quote(text)}")
+        note(f"{text} is a file; to read it say --input {shlex.quote(text)}")
     texts = _texts(text, input)
     chunks = texts.chunks(CHUNK, CHARACTERS)
     first = next(chunks, None)  # a missing file is noticed before a model is loaded
     for what, count in texts.oddities.items():
-        tell(f"note: {count} {what}")
+        note(f"note: {count} {what}")
     from retainer.model.predict import entities
     from retainer.versions.version import load
 
@@ -66,7 +66,7 @@ def predict(
     for chunk in chain([] if first is None else [first], chunks):
         for sentence, plain in zip(chunk, entities(version.tagger, chunk), strict=True):
             found = version.calibrated(plain) if calibrated else plain
-            document = {"text": sentence.located()[0], "entities": above(found, threshold)}
+            document = {"text": sentence.located()[0], "entities": above_threshold(found, threshold)}
             say(json.dumps(document, ensure_ascii=False))
 
 
@@ -76,7 +76,7 @@ def _require_curves(model: str, version: Version) -> None:
     if not curves:
         raise InputError(f"{model} was never calibrated: it was not learned by retainer, or without a dev set")
     if bare := [type_ for type_ in version.types if type_ not in curves]:
-        tell(f"not calibrated, so their scores are those without --calibrated: {', '.join(bare)}")
+        note(f"not calibrated, so their scores are those without --calibrated: {', '.join(bare)}")
 
 
 def _texts(text: str | None, input: str | None) -> Texts:

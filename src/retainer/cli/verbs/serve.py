@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from importlib.util import find_spec
 
-from retainer.cli.output import tell
+from retainer.cli.output import note
 from retainer.errors import InputError
 
 NEEDED = ("fastapi", "uvicorn")
@@ -62,9 +62,9 @@ def serve(
     paths = paths_by_name(models)
     bound = bind_socket(host, port)
     if not token and not is_local(host):
-        tell(f"retainer: every client that reaches {host} may send requests; --token-file restricts that")
-    registry = Registry(paths, Metrics(), tell, device=device)
-    run_server(registry, settings, bound, tell, watch=watch)
+        note(f"retainer: every client that reaches {host} may send requests; --token-file restricts that")
+    registry = Registry(paths, Metrics(), note, device=device)
+    run_server(registry, settings, bound, note, watch=watch)
 
 
 def _require_extra() -> None:

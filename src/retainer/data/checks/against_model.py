@@ -79,7 +79,8 @@ def _script_findings(name: str, counts: _ScriptCounts, show: int) -> Iterator[Fi
         yield Finding(
             f"words in {name} letters that the model's tokenizer cannot read",
             len(counts.unread),
-            f"{_share(len(counts.unread), counts.words)} of these words look alike to the model; choose a multilingual one",
+            f"{_share(len(counts.unread), counts.words)} of these words look alike to the model; choose a multilingual "
+            "one",
             [repr(word) for word in dict.fromkeys(counts.unread)][:show],
             "mend",
         )

@@ -20,8 +20,8 @@ class CudaGraphStep:
 
     The plain step makes everything that must last, such as the optimizer's state; recording costs no more than a
     second one would. A shape that cannot be recorded runs plainly first, which may be all it needs. An encoder that
-    cannot be recorded even then, because it asks the device for numbers on its way, goes on plainly, and ``note`` is
-    told why.
+    cannot be recorded even then, because it asks the device for numbers on its way, goes on plainly, and ``note`` gets
+    the reason.
     """
 
     def __init__(self, step: StepFunction, size: int, device: torch.device, note: Callable[[str], None]) -> None:

@@ -1,0 +1,20 @@
+"""Folders that one process of a test run makes, and all of them use."""
+
+import os
+import shutil
+
+from filelock import FileLock
+
+
+def made_once(tmp_path_factory, name, make):
+    """Return a folder that ``make`` has filled; under pytest-xdist whichever process needs it first makes it."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    complete = folder.with_name(f"{name}.complete")
+    with FileLock(folder.with_name(f"{name}.lock")):
+        if not complete.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            make(folder)
+            complete.touch()
+    return folder
