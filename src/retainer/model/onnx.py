@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoTokenizer
 
-from retainer.data.spans import Labels
+from retainer.data.labels import Labels
 from retainer.errors import InputError
 from retainer.files import sha256
 from retainer.model.batches import Batch

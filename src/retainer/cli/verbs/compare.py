@@ -15,7 +15,7 @@ from retainer.cli.output import note, say, say_table
 from retainer.comparison.gates import Gates
 from retainer.comparison.type_sets import TypeSets
 from retainer.data.corpus import Corpus
-from retainer.data.plain import Texts, texts_or_corpus
+from retainer.data.texts import Texts, texts_or_corpus
 from retainer.errors import InputError
 from retainer.files import require_writable, write_document
 from retainer.plurals import sentences
@@ -70,8 +70,8 @@ def compare(
 
     :param old: the version to compare with: a version's folder, any token-classification checkpoint, or a hub name
     :param new: the version in question, given in the same ways
-    :param data: annotated file or folder (docs/formats.md); or texts: one per line, JSON lines with a "text", or - for
-        stdin
+    :param data: annotated file or folder (docs/formats.md); or texts: one per line (an empty line is an empty text),
+        JSON lines with a "text", or - for stdin
     :param max_drop: gate: the most points of F1 an old type may lose (needs annotated data)
     :param min_agreement: gate: the least agreement on every old type and on all together, in percent
     :param min_gain: gate: the least F1 of every type that only the new version knows (needs annotated data)
