@@ -11,11 +11,11 @@ from pathlib import Path
 
 import code_tables
 
-from retainer.report.bench.folder import read_folder
-from retainer.report.bench.means import lines, lowest
-from retainer.report.bench.numbers import plain, spread
+from retainer.report.bench.folder import read_bench
+from retainer.report.bench.means import axis_start, method_lines
+from retainer.report.bench.numbers import mean_and_deviation, two_decimals
 from retainer.report.bench.ranking import Ranking
-from retainer.report.bench.rows import Row
+from retainer.report.bench.rows import MethodRow
 from retainer.report.draw.charts import picture
 from retainer.report.draw.svg import Frame, text_width
 
@@ -57,14 +57,17 @@ def _table(ranked: Sequence[Ranking], names: Sequence[str], scores: Sequence[str
     return code_tables.markdown([head, *(_line([rows[name] for rows in settings], scores) for name in names)])
 
 
-def _line(settings: Sequence[Row], scores: Sequence[str]) -> list[str]:
+def _line(settings: Sequence[MethodRow], scores: Sequence[str]) -> list[str]:
     """Write the row of one method, which is given once for every setting."""
     first = settings[0]
     name = f"**`{first.name}`**" if first.name == "rdp" else f"`{first.name}`"
     cells = [
         text
         for one in settings
-        for text in (" / ".join(spread(one.values(score)) for score in scores), plain(one.last("old_macro")))
+        for text in (
+            " / ".join(mean_and_deviation(one.values(score)) for score in scores),
+            two_decimals(one.last("old_macro")),
+        )
     ]
     note = f" ({NOTES[first.name]})" if first.name in NOTES else ""
     return [name + note, str(len(first.cells)), *cells]
@@ -72,16 +75,16 @@ def _line(settings: Sequence[Row], scores: Sequence[str]) -> list[str]:
 
 def curve(ranked: Sequence[Ranking]) -> str:
     """Draw macro F1 of all types so far over the tasks, a panel per setting."""
-    drawn = [lines(one.setting, [row for row in one.rows if row.name in DRAWN]) for one in ranked]
+    drawn = [method_lines(one.setting, [row for row in one.rows if row.name in DRAWN]) for one in ranked]
     tasks = max(len(one.tasks) for one in drawn)
-    frame = Frame(tasks, len(DRAWN), max(map(text_width, DRAWN)), plot_width=300, low=lowest(drawn))
+    frame = Frame(tasks, len(DRAWN), max(map(text_width, DRAWN)), plot_width=300, low=axis_start(drawn))
     notes = ["Macro F1 in percent of all types learned so far, after each task; means over seeds."]
     return picture(drawn, DRAWN, frame, "Macro F1 of all types so far", notes)
 
 
 @cache
 def _ranked() -> tuple[Ranking, ...]:
-    return tuple(read_folder(ROOT / "results" / "bench" / PRESET).rankings)
+    return tuple(read_bench(ROOT / "results" / "bench" / PRESET).rankings)
 
 
 TEXTS: dict[str, dict[str, Callable[[], str]]] = {

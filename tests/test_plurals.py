@@ -4,7 +4,7 @@ import pytest
 
 from retainer.comparison.agreement import TypeAgreement
 from retainer.plurals import amount, entities, sentences
-from retainer.report.compare.compare_rows import _fates
+from retainer.report.compare.rows import _fates
 
 
 @pytest.mark.parametrize("number, said", [(0, "0 sentences"), (1, "1 sentence"), (2, "2 sentences")])

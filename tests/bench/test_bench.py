@@ -30,10 +30,10 @@ from retainer.errors import InputError
 from retainer.methods import METHODS, RDP
 from retainer.methods import method as find_method
 from retainer.metrics.f1 import gold_spans, score
-from retainer.report.bench.bench_tables import LEGEND, SHOWN, markdown, sheets, tables
-from retainer.report.bench.folder import read_folder
+from retainer.report.bench.folder import read_bench
 from retainer.report.bench.ranking import COLUMNS, rankings
-from retainer.report.bench.rows import Row, told_apart
+from retainer.report.bench.rows import MethodRow, with_distinct_variants
+from retainer.report.bench.tables import LEGEND, TERMINAL_COLUMNS, bench_markdown, plain_tables, terminal_tables
 from retainer.training.recipe import RECIPES, Recipe
 
 TYPES = ("artist", "city", "movie")
@@ -432,7 +432,7 @@ PRINTED = Preset(
 
 def table(cells, preset=None):
     """The lines of the bench's own table of one setting."""
-    return sheets(rankings(cells, preset))[0].lines
+    return plain_tables(rankings(cells, preset))[0].lines
 
 
 class TestTable:
@@ -441,7 +441,7 @@ class TestTable:
     def test_means_and_distances(self):
         found = rankings(self.CELLS, PRINTED)
         assert [ranking.setting for ranking in found] == ["FG-1-PG-1", "FG-2-PG-1"]
-        joint, rdp = sheets(found)[0].lines
+        joint, rdp = plain_tables(found)[0].lines
         assert joint[:5] == ["joint", "1", "83.00", "82.00", "+0.00"]
         assert rdp == [
             "rdp", "2", "73.00 ± 2.83", "72.00 ± 2.83", "-10.00", "62.00", "77.00", "4.00", "80.00 / 60.00", "",
@@ -453,12 +453,12 @@ class TestTable:
 
     def test_markdown_and_terminal_say_the_same(self):
         ranked = rankings(self.CELLS, None)
-        text = markdown(ranked)
+        text = bench_markdown(ranked)
         assert text.count("## FG-") == 4 and "| rdp | 2 | 73.00 ± 2.83 |" in text and LEGEND in text
-        assert [table.row_count for table in tables(ranked)] == [2, 2, 1, 1]
+        assert [table.row_count for table in terminal_tables(ranked)] == [2, 2, 1, 1]
 
     def test_task_by_task(self):
-        _, sheet = sheets(rankings(self.CELLS[:2], None))
+        _, sheet = plain_tables(rankings(self.CELLS[:2], None))
         assert sheet.columns == ("method", "a", "b + c")
         assert sheet.lines == [["rdp", "90.00", "62.00 / 77.00"]]
 
@@ -477,19 +477,19 @@ class TestTable:
     def test_the_report_has_the_same_columns_and_two_more(self):
         """One computation stands behind both, down to the text; the terminal's minus is another character."""
         (ranking, _) = rankings(self.CELLS, PRINTED)
-        assert set(COLUMNS) - set(SHOWN) == {"last", "backward"}
-        for row, line in zip(ranking.rows, sheets([ranking])[0].lines, strict=True):
+        assert set(COLUMNS) - set(TERMINAL_COLUMNS) == {"last", "backward"}
+        for row, line in zip(ranking.rows, plain_tables([ranking])[0].lines, strict=True):
             fields = ranking.fields(row, COLUMNS)
-            assert line == [row.name, *(fields[name].replace("\u2212", "-") for name in SHOWN)]
+            assert line == [row.name, *(fields[name].replace("\u2212", "-") for name in TERMINAL_COLUMNS)]
 
     def test_the_table_in_the_repository_is_what_its_cells_give(self):
         folder = Path(__file__).parents[2] / "results" / "bench" / "conll2003"
-        assert (folder / "table.md").read_text() == markdown(read_folder(folder).rankings)
+        assert (folder / "table.md").read_text() == bench_markdown(read_bench(folder).rankings)
 
     def test_the_guide_explains_every_column(self):
         guide = (Path(__file__).parents[2] / "docs" / "bench.md").read_text()
         rows = [line.split(" | ")[0].removeprefix("| ") for line in guide.splitlines() if line.startswith("| ")]
-        assert set(SHOWN) - {"seeds"} <= {name for row in rows for name in row.split(", ")}
+        assert set(TERMINAL_COLUMNS) - {"seeds"} <= {name for row in rows for name in row.split(", ")}
 
     def test_joint_stands_above_whatever_beats_it(self):
         lines = table([fake("rdp", 1, 90.0), fake("finetune", 1, 50.0), fake("joint", 1, 82.0), fake("cfner", 1, 60.0)])
@@ -500,7 +500,7 @@ class TestTable:
             cell = fake(method, 1, 70.0)
             cell["tasks"][-1]["per_type"] = {"a": {"support": support}}
             (ranking,) = rankings([cell, fake("rdp", 2, 70.0)], preset)
-            sheet = sheets([ranking])[0]
+            sheet = plain_tables([ranking])[0]
             caveats = "; ".join(ranking.published.caveats)
             assert sheet.caption.endswith(caveats)
             return dict(zip(sheet.columns, sheet.lines[0], strict=True))["published"], caveats
@@ -535,7 +535,7 @@ class TestTable:
             for encoder, more in zip(encoders, (0.0, 5.0), strict=True)
             for method, macro in (("joint", 80.0), ("rdp", 70.0))
         ]
-        found = {line[0]: (line[1], line[3], line[4]) for line in table(told_apart(cells))}
+        found = {line[0]: (line[1], line[3], line[4]) for line in table(with_distinct_variants(cells))}
         assert found == {
             f"{method} (lr=1, {label})": ("1", f"{macro:.2f}", f"{macro - joint:+.2f}")
             for label, joint in zip(labels, (80.0, 85.0), strict=True)
@@ -546,12 +546,15 @@ class TestTable:
         cell = {**fake("rdp", 1, 50.0)}
         empty = {**cell["tasks"][1], "guesses": {"precision": 0.0, "recall": 0.0, "support": 0}}
         cell["tasks"] = [*cell["tasks"], empty]
-        assert Row("rdp", (cell,)).guesses("recall") == 60.0 and Row("rdp", (cell,)).guesses("precision") == 80.0
+        assert (
+            MethodRow("rdp", (cell,)).guesses("recall") == 60.0
+            and MethodRow("rdp", (cell,)).guesses("precision") == 80.0
+        )
 
     def test_nothing_judged(self):
         cell = {**fake("finetune", 1, 50.0)}
         cell["tasks"] = [{**task, "guesses": None} for task in cell["tasks"]]
-        assert Row("finetune", (cell,)).guesses("precision") is None
+        assert MethodRow("finetune", (cell,)).guesses("precision") is None
 
 
 class TestTheBoard:

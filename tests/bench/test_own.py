@@ -11,7 +11,7 @@ from retainer.errors import InputError
 from retainer.report.bench.advice import advice
 from retainer.report.bench.published import Published
 from retainer.report.bench.ranking import Ranking
-from retainer.report.bench.rows import Row
+from retainer.report.bench.rows import MethodRow
 
 
 class TestParts:
@@ -62,7 +62,7 @@ def row(name, dev, seconds, old=74.0, new=86.0, support=500):
         last = {"macro": 80.0, "old_macro": old, "new_macro": new, "dev": {"macro": macro}}
         tasks = [{"macro": 90.0, "dev": {"macro": macro}}, {**last, "per_type": {"a": {"support": support}}}]
         cells.append({"method": name, "seed": seed, "average": {"macro": 80.0}, "tasks": tasks, "seconds": seconds})
-    return Row(name, tuple(cells))
+    return MethodRow(name, tuple(cells))
 
 
 def advised(*rows):

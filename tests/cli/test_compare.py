@@ -153,7 +153,7 @@ class TestSpoken:
     def test_nothing_to_say(self, run, here):
         write([Sentence(("a", "b"))], "empty.conll", "conll")
         status, out, err = run("models/v1", "models/v1", "empty.conll")
-        assert status == 0 and "there is no difference" in out and "annotated types: none" in err
+        assert status == 0 and "find the same entities" in out and "annotated types: none" in err
 
     def test_what_would_steer_the_terminal_does_not(self, run, here):
         Path("odd.txt").write_text("play songs by \x1b[31mprince\x07 in boston\n" * 3)

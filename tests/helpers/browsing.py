@@ -1,25 +1,22 @@
-"""A real browser for tests, and pages that remember whatever went wrong in them."""
+"""A real browser for tests, and pages that remember what went wrong in them."""
 
-import asyncio
 import os
 import shutil
 from contextlib import contextmanager
-from threading import Thread
 
+import httpx2
 import pytest
-import uvicorn
 from playwright.sync_api import sync_playwright
-
-from retainer.serve.app import application, busy_app
-from retainer.serve.metrics import Metrics
-from retainer.serve.model_paths import paths_by_name
-from retainer.serve.registry import Registry
-from retainer.serve.server import bind_socket, socket_url, uvicorn_config
-from retainer.serve.settings import LOCAL_HOSTS, Settings
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 REQUIRED = "RETAINER_BROWSER"
 """Set it to "required", as .ci/run does, and a missing browser is a failure."""
+
+EVIL_TYPE = '<img src="x" onerror="window.hurt=1">\u202egnp'
+"""A type whose name is markup, and reverses what follows it."""
+MARKUP_NAME = "<u>v3<script>window.hurt()"
+"""The name of a version."""
+TEXT = "play songs by boston on the drive to paris"
 
 WATCH = """
 window.violations = [];
@@ -28,7 +25,7 @@ document.addEventListener("securitypolicyviolation", (event) => window.violation
 
 
 def chromium():
-    """Where the browser is; without one the tests are skipped, unless somebody insists on it."""
+    """Where the browser is; without one the tests are skipped, or fail if a browser is required."""
     found = next((place for name in NAMES if (place := shutil.which(name))), None)
     if found is None:
         missing = f"no browser: none of {', '.join(NAMES)} is on the PATH (Debian: apt-get install chromium)"
@@ -36,36 +33,6 @@ def chromium():
             pytest.fail(missing)
         pytest.skip(missing)
     return found
-
-
-class Served:
-    """What `retainer serve` runs, in a thread of this process: no second one has to load torch."""
-
-    def __init__(self, specs, settings):
-        self.socket = bind_socket("127.0.0.1", 0)
-        self.address = socket_url(self.socket)
-        self.registry = Registry(paths_by_name(specs), Metrics(), lambda _: None, device="cpu")
-        app = application(self.registry, settings, lambda _: None)
-        self.server = uvicorn.Server(uvicorn_config(app, busy_app(self.registry), settings))
-        self.thread = Thread(target=lambda: asyncio.run(self.server.serve(sockets=[self.socket])), daemon=True)
-        self.thread.start()
-
-    def stop(self):
-        """End it; the browser's connections are closed, and nobody listens any more."""
-        self.server.should_exit = self.server.force_exit = True
-        self.thread.join(10)
-        self.socket.close()
-        self.registry.close(seconds=5)
-
-
-@contextmanager
-def served(*specs, token=""):
-    """Serve versions at an address of this machine."""
-    running = Served(specs, Settings(token=token, hosts=LOCAL_HOSTS))
-    try:
-        yield running
-    finally:
-        running.stop()
 
 
 @contextmanager
@@ -83,7 +50,7 @@ def browser():
 
 @contextmanager
 def tab(opened, address, *, fine=(), **options):
-    """A page in a browser of its own. At the end nothing must have failed but what is ``fine``."""
+    """A page in a context of its own. At the end nothing must have failed but what is ``fine``."""
     options = {"reduced_motion": "reduce", "viewport": {"width": 1100, "height": 900}, **options}
     context = opened.new_context(**options)
     context.add_init_script(WATCH)
@@ -92,16 +59,65 @@ def tab(opened, address, *, fine=(), **options):
     wrong = []
     page.on("console", lambda one: wrong.append(one.text) if one.type in ("error", "warning") else None)
     page.on("pageerror", lambda one: wrong.append(str(one)))
-    asked = []
-    page.on("request", lambda one: asked.append(one.url))
+    requested = []
+    page.on("request", lambda one: requested.append(one.url))
     try:
         page.goto(f"{address}/")
         yield page
         assert page.evaluate("window.violations") == []
         assert [one for one in wrong if not any(part in one for part in fine)] == []
-        assert [url for url in asked if not url.startswith((f"{address}/", "blob:"))] == []
+        assert [url for url in requested if not url.startswith((f"{address}/", "blob:"))] == []
     finally:
         context.close()
+
+
+def api(server, path, **request):
+    """What the server answers to the same request, asked without the page."""
+    response = httpx2.post(f"{server.address}/v1/{path}", json=request, timeout=60)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def show(page, text, view="find"):
+    """Show a text in a view, and wait for the result."""
+    if not page.locator(f"#{view}").is_visible():
+        page.click(f"nav a[href='#{view}']")
+    page.fill("#text", text)
+    page.click("#go")
+    page.wait_for_selector(f"#{view}-results .card, #{view}-alert:not(:empty)")
+
+
+def drawn(page, view, nth=0):
+    """The entities of a text on the page: words and types."""
+    return (
+        page.locator(f"#{view}-results .text")
+        .nth(nth)
+        .evaluate(
+            "text => [...text.querySelectorAll('.entity')]"
+            ".map(one => [one.querySelector('.words').textContent, one.querySelector('bdi').textContent])"
+        )
+    )
+
+
+def plain(page, view):
+    """The texts on the page, without what is written beside their entities."""
+    return page.locator(f"#{view}-results .text").evaluate_all(
+        "all => all.map(text => { const copy = text.cloneNode(true);"
+        " copy.querySelectorAll('.chip').forEach(one => one.remove()); return copy.textContent; })"
+    )
+
+
+def found(server, version, text):
+    """The entities that a version finds: words and types."""
+    [result] = api(server, "predict", texts=[text], version=version)["results"]
+    return [[one["word"], one["entity_group"]] for one in result["entities"]]
+
+
+def put(tmp_path, content, name="texts.txt"):
+    """Write a file to open on the page."""
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return str(path)
 
 
 LUMINANCE = r"""
@@ -131,7 +147,7 @@ LUMINANCE = r"""
   return found;
 }
 """
-"""The contrast of every piece of text that is seen, with what it says and the class of its element."""
+"""The contrast of every visible piece of text, with what it says and the class of its element."""
 
 
 def contrasts(page):

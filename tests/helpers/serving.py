@@ -1,4 +1,4 @@
-"""Servers for tests: an application in this process, and a real one in another."""
+"""Servers for tests: an application, a server in a thread of this process, and one in a process of its own."""
 
 import asyncio
 import json
@@ -10,31 +10,68 @@ import subprocess
 import sys
 import time
 from contextlib import asynccontextmanager, contextmanager
+from threading import Thread
 
 import httpx2
+import uvicorn
 
-from retainer.serve.app import application
+from retainer.serve.app import application, busy_app
 from retainer.serve.metrics import Metrics
+from retainer.serve.model_paths import paths_by_name
 from retainer.serve.registry import Registry
-from retainer.serve.settings import Settings
+from retainer.serve.server import bind_socket, socket_url, uvicorn_config
+from retainer.serve.settings import LOCAL_HOSTS, Settings
 
 HOST = "http://127.0.0.1"
 
 
+def loaded(paths):
+    """Load versions into a registry; its log is the list ``lines``."""
+    lines = []
+    registry = Registry({name: str(path) for name, path in paths.items()}, Metrics(), lines.append, device="cpu")
+    registry.lines = lines
+    return registry
+
+
+def client_of(app):
+    """Return a client of an application in this process."""
+    return httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url=HOST, timeout=60)
+
+
 @asynccontextmanager
-async def serving(places, settings=None, tell=None):
-    """Yield a client of an application, and the registry behind it."""
-    said = []
-    registry = Registry(
-        {name: str(place) for name, place in places.items()}, Metrics(), tell or said.append, device="cpu"
-    )
-    registry.said = said
-    app = application(registry, settings or Settings(), tell or said.append)
+async def serving(paths, settings=None):
+    """Yield a client of a fresh application, and the registry behind it."""
+    registry = loaded(paths)
+    app = application(registry, settings or Settings(), registry.lines.append)
     try:
-        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url=HOST, timeout=60) as client:
+        async with client_of(app) as client:
             yield client, registry
     finally:
         registry.close(seconds=10)
+
+
+class Applications:
+    """Applications over one registry, one per settings, for tests that only send requests."""
+
+    def __init__(self, registry):
+        self.registry, self._apps = registry, {}
+
+    def ask(self, method, path, settings=None, **options):
+        """Send one request and return the response."""
+        [response] = self.ask_all([(method, path, options)], settings)
+        return response
+
+    def ask_all(self, requests, settings=None):
+        """Send requests of (method, path, options), one after the other, and return the responses."""
+        settings = settings or Settings()
+        if settings not in self._apps:
+            self._apps[settings] = application(self.registry, settings, self.registry.lines.append)
+
+        async def run():
+            async with client_of(self._apps[settings]) as client:
+                return [await client.request(method, path, **options) for method, path, options in requests]
+
+        return asyncio.run(run())
 
 
 def samples(text):
@@ -53,13 +90,57 @@ def total(found, name, **labels):
     return sum(value for (own, have), value in found.items() if own == name and labels.items() <= dict(have).items())
 
 
-class Process:
-    """`retainer serve` as anybody starts it."""
+class Listening:
+    """A server at a port of this machine."""
 
-    command = (sys.executable, "-m", "retainer")
+    port: int
+
+    def raw(self, data, *, wait=5.0):
+        """Send bytes that need not be HTTP, and return all bytes that come back before the connection ends."""
+        with self.connect(timeout=wait) as connection:
+            connection.sendall(data)
+            return received(connection)
+
+    def connect(self, timeout=20.0):
+        return socket.create_connection(("127.0.0.1", self.port), timeout=timeout)
+
+
+class ThreadServer(Listening):
+    """What `retainer serve` runs, in a thread of this process: no second one has to load torch."""
+
+    def __init__(self, specs, settings):
+        self.socket = bind_socket("127.0.0.1", 0)
+        self.address, self.port = socket_url(self.socket), self.socket.getsockname()[1]
+        self.registry = loaded(paths_by_name(specs))
+        app = application(self.registry, settings, self.registry.lines.append)
+        self.server = uvicorn.Server(uvicorn_config(app, busy_app(self.registry), settings))
+        self.thread = Thread(target=lambda: asyncio.run(self.server.serve(sockets=[self.socket])), daemon=True)
+        self.thread.start()
+        until(lambda: self.server.started)
+
+    def stop(self, *, force=True):
+        """End it; nothing listens any more, and with ``force`` open connections are closed."""
+        self.server.should_exit, self.server.force_exit = True, force
+        self.thread.join(10)
+        self.socket.close()
+        self.registry.close(seconds=5)
+
+
+@contextmanager
+def served(*specs, settings=None):
+    """Serve versions at an address of this machine."""
+    running = ThreadServer([str(spec) for spec in specs], settings or Settings(hosts=LOCAL_HOSTS))
+    try:
+        yield running
+    finally:
+        running.stop()
+
+
+class Process(Listening):
+    """`retainer serve` as a user starts it."""
 
     def __init__(self, *arguments):
-        call = [*self.command, "serve", *map(str, arguments), "--port", "0", "--device", "cpu"]
+        call = [sys.executable, "-m", "retainer", "serve", *map(str, arguments), "--port", "0", "--device", "cpu"]
         self.process = subprocess.Popen(
             call, stderr=subprocess.PIPE, text=True, env={**os.environ, "HF_HUB_OFFLINE": "1"}
         )
@@ -83,15 +164,9 @@ class Process:
         self.lines += self.process.communicate(timeout=60)[1].splitlines(keepends=True)
         return self.process.returncode
 
-    def raw(self, data, *, wait=5.0):
-        """Send bytes that need not be HTTP, and return all bytes that come back before the connection ends."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=wait) as connection:
-            connection.sendall(data)
-            return received(connection)
-
 
 def received(connection):
-    """Read until the other side closes, or says nothing for too long."""
+    """Read until the other side closes, or sends nothing for too long."""
     parts = []
     try:
         while part := connection.recv(65536):
@@ -101,8 +176,8 @@ def received(connection):
     return b"".join(parts)
 
 
-def one_answer(connection):
-    """Read one answer of a connection that stays open."""
+def one_response(connection):
+    """Read one response of a connection that stays open."""
     data = b""
     while b"\r\n\r\n" not in data:
         data += connection.recv(65536) or b"\r\n\r\n(closed)"
@@ -110,14 +185,14 @@ def one_answer(connection):
     length = int(re.search(rb"content-length: (\d+)", head)[1])
     while len(body) < length:
         part = connection.recv(65536)
-        assert part, "closed in the middle of an answer"
+        assert part, "closed in the middle of a response"
         body += part
     return head + b"\r\n\r\n" + body
 
 
 @contextmanager
 def started(*arguments):
-    """Start a server, and end it whatever happens."""
+    """Start a server in a process, and end it whatever happens."""
     server = Process(*arguments)
     try:
         yield server
@@ -128,9 +203,9 @@ def started(*arguments):
         server.process.stderr.close()
 
 
-def asked(text, **more):
-    """The bytes of a question."""
-    body = json.dumps({"texts": text, **more}).encode()
+def predict_request(texts, **fields):
+    """The bytes of a request to predict."""
+    body = json.dumps({"texts": texts, **fields}).encode()
     head = (
         f"POST /v1/predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
     )

@@ -25,7 +25,7 @@ from retainer.metrics.calibration import (
 from retainer.metrics.f1 import Spans
 from retainer.training.learn import learn
 from retainer.training.recipe import Recipe
-from retainer.versions.retype import rename
+from retainer.versions.retype import rename_types
 from retainer.versions.version import load
 
 
@@ -118,8 +118,8 @@ def test_reliability_against_a_slow_recomputation():
     parts = {type_: [name == type_ for name in names] for type_ in ("a", "b")}
     for measured, chosen in [(found, [True] * 700), *((found["per_type"][t], mask) for t, mask in parts.items())]:
         rows, off = slow(scores[chosen], right[chosen])
-        told = [value for one in measured["bins"] for value in one.values()]
-        assert told == pytest.approx([value for row in rows for value in row])
+        reported = [value for one in measured["bins"] for value in one.values()]
+        assert reported == pytest.approx([value for row in rows for value in row])
         assert measured["error"] == pytest.approx(off)
     assert found["per_type"]["unseen"] == {"error": None, "bins": []}
 
@@ -168,7 +168,7 @@ class TestVersions:
         taught.save(tmp_path / "v")
         again = load(tmp_path / "v", device="cpu")
         assert again.lineage.calibration == taught.lineage.calibration
-        assert list(rename(again, {"artist": "band"}).lineage.calibration) == ["band"]
+        assert list(rename_types(again, {"artist": "band"}).lineage.calibration) == ["band"]
 
     def test_reliability_by_hand(self, taught):
         data = generate(120, seed=8, types=["artist"])
@@ -191,9 +191,9 @@ class TestVersions:
         assert main(["evaluate", "v", "test.conll", "--device", "cpu"]) == 0
         assert "with --calibrated" in capsys.readouterr().out
         assert main(["evaluate", "v", "test.conll", "--json", "--device", "cpu"]) == 0
-        told = json.loads(capsys.readouterr().out)["calibration"]
-        assert set(told) == {"plain", "calibrated"}
-        for one in told.values():
+        reported = json.loads(capsys.readouterr().out)["calibration"]
+        assert set(reported) == {"plain", "calibrated"}
+        for one in reported.values():
             assert one["per_type"] == {"artist": {name: one[name] for name in ("error", "bins")}}, "the only type"
         counts = []
         for more in ([], ["--threshold.artist", "0.9"], ["--threshold.all", "0.9"], ["--threshold.all", "1"]):

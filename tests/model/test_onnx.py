@@ -1,5 +1,6 @@
 """ONNX: what was exported finds what the model finds, without its network."""
 
+import asyncio
 import json
 import shutil
 from dataclasses import replace
@@ -7,6 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 from foreign import checkpoint, texts
+from serving import serving
 
 from retainer.cli.main import main
 from retainer.comparison.compare import compare
@@ -80,6 +82,21 @@ def test_same_entities_and_scores(taught, exported, sentences):
     for ours, theirs in zip(taught.predict(texts), other.predict(texts), strict=True):
         assert [e | {"score": 0} for e in ours] == [e | {"score": 0} for e in theirs]
         assert [e["score"] for e in ours] == pytest.approx([e["score"] for e in theirs], abs=1e-4)
+
+
+def test_an_export_is_served_like_any_version(exported, sentences):
+    texts = [sentence.located()[0] for sentence in sentences]
+
+    async def ask():
+        async with serving({"onnx": exported}) as (client, _):
+            return await client.post("/v1/predict", json={"texts": texts})
+
+    results = asyncio.run(ask()).json()["results"]
+    wanted = load(exported).predict(texts)
+    for ours, theirs in zip([result["entities"] for result in results], wanted, strict=True):
+        assert [e | {"score": 0} for e in ours] == [e | {"score": 0} for e in theirs]
+        assert [e["score"] for e in ours] == pytest.approx([e["score"] for e in theirs], abs=1e-5)
+    assert number(wanted) > 20
 
 
 def test_calibration_comes_along(taught, tmp_path):

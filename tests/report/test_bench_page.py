@@ -24,16 +24,16 @@ from retainer.data.generated import generate
 from retainer.data.io import write
 from retainer.data.spans import Sentence, Span
 from retainer.metrics.significance import bootstrap, count_entities, f1_of_counts, holm, paired_t
-from retainer.report.bench.cases import study
-from retainer.report.bench.folder import read_data, read_folder, types_of
-from retainer.report.bench.means import lines, lowest, mean_run
-from retainer.report.bench.method_comparison import Standing, mean_gain, standings, untested
-from retainer.report.bench.method_tests import FEW, NO_GOLD, NO_SPANS, OTHER, Judge, family
-from retainer.report.bench.numbers import probability, signed, spread
-from retainer.report.bench.page import finding, statistics_of
-from retainer.report.bench.paper_tables import latex, markdown, table, tex
+from retainer.report.bench.cases import case_study
+from retainer.report.bench.folder import read_bench, read_bench_corpus, types_of_setting
+from retainer.report.bench.means import axis_start, mean_run, method_lines
+from retainer.report.bench.method_comparison import MethodComparison, compare_methods, mean_gain, untested
+from retainer.report.bench.method_tests import FEW_SEEDS, NO_GOLD, NO_SPANS, OTHER_CORPUS, MethodTester, method_family
+from retainer.report.bench.numbers import mean_and_deviation, probability, signed
+from retainer.report.bench.page import bench_finding, corpus_statistics
+from retainer.report.bench.paper_tables import cells_csv, escape_latex, paper_latex, paper_markdown
 from retainer.report.bench.published import Published
-from retainer.report.bench.rows import Row
+from retainer.report.bench.rows import MethodRow
 
 RESULTS = Path(__file__).parents[2] / "results" / "bench" / "conll2003"
 TYPES = ("artist", "city", "movie")
@@ -118,8 +118,8 @@ def bench(made, tmp_path):
 
 
 def ranked(folder, gold=True, against=None, draws=200):
-    found = read_folder(folder)
-    return found, standings(found, Judge(found, found.gold(None) if gold else None, draws=draws), against)
+    found = read_bench(folder)
+    return found, compare_methods(found, MethodTester(found, found.gold(None) if gold else None, draws=draws), against)
 
 
 class Checker(HTMLParser):
@@ -195,36 +195,39 @@ class TestNumbers:
     def test_differences(self, made):
         found, (first, second) = ranked(made)
         gold = stored_gold(made / "p")
-        for standing in (first, second):
-            test = standing.tests["extend_ner"]
+        for comparison in (first, second):
+            test = comparison.tests["extend_ner"]
             sides = []
             for method in ("extend_ner", "rdp"):
-                files = [made / "p" / standing.setting / method / f"seed-{seed}.json" for seed in (1, 2, 3)]
+                files = [made / "p" / comparison.setting / method / f"seed-{seed}.json" for seed in (1, 2, 3)]
                 sides.append([json.loads(file.read_text())["average"]["macro"] for file in files])
             assert test.seeds == (1, 2, 3) and test.p == pytest.approx(stats.ttest_rel(*sides).pvalue)
             assert test.gain == pytest.approx(statistics.fmean(sides[0]) - statistics.fmean(sides[1]))
-            assert standing.gain.rival.method == "extend_ner" and standing.gain.macro == pytest.approx(-test.gain)
+            assert comparison.gain.rival.method == "extend_ner" and comparison.gain.macro == pytest.approx(-test.gain)
             slow = []
             for method in ("extend_ner", "rdp"):
                 slow.append([])
                 for seed in (1, 2, 3):
-                    spans = found_spans(made / "p" / standing.setting / method / f"seed-{seed}.json")
+                    spans = found_spans(made / "p" / comparison.setting / method / f"seed-{seed}.json")
                     for at, task in enumerate(spans):
-                        known = [t for group in GROUPS[standing.setting][: at + 1] for t in group]
+                        known = [t for group in GROUPS[comparison.setting][: at + 1] for t in group]
                         slow[-1].append(count_entities(gold, [task.get(i, ()) for i in range(len(gold))], known))
             assert test.sentences.difference == pytest.approx(bootstrap(*slow, draws=200).difference)
             assert test.sentences.p == bootstrap(*slow, draws=200).p
             assert test.sentences.low == pytest.approx(bootstrap(*slow, draws=200).low)
             assert test.sentences.difference == pytest.approx(test.gain, abs=1e-6)
         assert mean_gain([first, second])[1] == pytest.approx((first.gain.macro + second.gain.macro) / 2)
-        assert "beats its best measured rival" in finding([first, second]) and read_folder(made).preset == found.preset
+        assert (
+            "beats its best measured rival" in bench_finding([first, second])
+            and read_bench(made).preset == found.preset
+        )
 
     def test_holm(self):
         assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
         assert holm([]) == [] and holm([0.9, 0.8]) == [1.0, 1.0]
 
     def test_means_over_seeds(self, made):
-        found = read_folder(made)
+        found = read_bench(made)
         rows = found.rankings[0].rows
         row = next(row for row in rows if row.name == "rdp")
         run = mean_run(row)
@@ -232,43 +235,48 @@ class TestNumbers:
             for type_ in GROUPS["FG-1-PG-1"][0]:
                 slow = [cell["tasks"][task]["per_type"][type_]["f1"] for cell in row.cells]
                 assert run.f1(task, type_) == pytest.approx(statistics.fmean(slow))
-        drawn = lines("FG-1-PG-1", rows)
-        assert drawn.values["rdp"][2] == pytest.approx(row.last("macro")) and drawn.f1(0, "nobody") is None
-        assert lowest([drawn]) % 10 == 0 and types_of(rows) == TYPES
+        drawn = method_lines("FG-1-PG-1", rows)
+        assert drawn.values["rdp"][2] == pytest.approx(row.last("macro")) and drawn.f1(0, "unknown") is None
+        assert axis_start([drawn]) % 10 == 0 and types_of_setting(rows) == TYPES
 
     def test_words(self):
         assert probability(0.0) == "< 0.001" and probability(0.0311) == "0.031" and signed(-1.234) == "−1.23"
-        assert family("rdp-no-cd") == family("rdp_paper") == family("rdp") != family("extend_ner")
+        assert (
+            method_family("rdp-no-cd")
+            == method_family("rdp_paper")
+            == method_family("rdp")
+            != method_family("extend_ner")
+        )
 
     def test_real_cells(self, tmp_path):
         found, all_ = ranked(RESULTS, gold=False)
         assert found.preset == "conll2003" and [s.setting for s in all_] == ["FG-1-PG-1", "FG-2-PG-1"]
-        for standing in all_:
-            rivals = [r for r in standing.rows if not (r.joint or r.variant or r.method.startswith("rdp"))]
-            assert standing.gain.rival is max(rivals, key=lambda row: statistics.fmean(row.values("macro")))
-            test = standing.tests["extend_ner"]
+        for comparison in all_:
+            rivals = [r for r in comparison.rows if not (r.joint or r.variant or r.method.startswith("rdp"))]
+            assert comparison.gain.rival is max(rivals, key=lambda row: statistics.fmean(row.values("macro")))
+            test = comparison.tests["extend_ner"]
             ours, theirs = (
                 [cell["average"]["macro"] for cell in row.cells]
-                for row in (next(r for r in standing.rows if r.name == "extend_ner"), standing.chosen)
+                for row in (next(r for r in comparison.rows if r.name == "extend_ner"), comparison.chosen)
             )
             assert test.p == pytest.approx(paired_t(ours, theirs)) and test.real
-            assert standing.tests["rdp (recipe paper)"].p is None
-            assert standing.place(next(r for r in standing.rows if r.joint), "macro") == 0
+            assert comparison.tests["rdp (recipe paper)"].p is None
+            assert comparison.place(next(r for r in comparison.rows if r.joint), "macro") == 0
         target, cells = tmp_path / "page.html", tmp_path / "cells"
         shutil.copytree(RESULTS, cells, ignore=shutil.ignore_patterns("*.gz"))
         assert main(["report", str(cells), "--out", str(target)]) == 0
         html = target.read_text()
-        assert "no gold spans" in html and "82.55 / 80.64 ?" in html and FEW in html
+        assert "no gold spans" in html and "82.55 / 80.64 ?" in html and FEW_SEEDS in html
         assert "? rdp as printed, but the paper&#39;s own tasks average to 83.03 / 81.11" in html
         assert "with bert-base-cased" in html
 
     def test_real_spans_fit_the_real_corpus(self, conll2003, tmp_path):
         """Counting the stored spans again gives the scores of the cells, released code's up to its own way to count."""
         few = shutil.ignore_patterns("seed-[2-9]*", "gold*")
-        found = read_folder(shutil.copytree(RESULTS / "FG-1-PG-1", tmp_path / "c" / "s", ignore=few))
-        judge = Judge(found, found.gold(read_data(conll2003)), draws=20)
-        for standing in standings(found, judge, None):
-            for test in standing.tests.values():
+        found = read_bench(shutil.copytree(RESULTS / "FG-1-PG-1", tmp_path / "c" / "s", ignore=few))
+        tester = MethodTester(found, found.gold(read_bench_corpus(conll2003)), draws=20)
+        for comparison in compare_methods(found, tester, None):
+            for test in comparison.tests.values():
                 assert test.sentences is not None, test.why
                 assert test.sentences.difference == pytest.approx(test.gain, abs=0.1)
 
@@ -295,7 +303,7 @@ class TestPage:
 
     def test_the_case_study(self, made, data, test_set):
         found, all_ = ranked(made)
-        shown = study(found, all_, test_set)
+        shown = case_study(found, all_, test_set)
         assert shown.setting == "FG-1-PG-1" and shown.methods[:2] == ("rdp", "extend_ner") and shown.seed == 1
         assert len({tuple(p.text for p in case.truth) for case in shown.cases}) == len(shown.cases) > 3
         spans = [found_spans(made / "p/FG-1-PG-1" / m / "seed-1.json")[-1] for m in shown.methods]
@@ -309,7 +317,7 @@ class TestPage:
         for file in (tmp_path / "made").rglob("seed-*.json"):
             file.write_text(json.dumps(json.loads(file.read_text()) | {"variant": "epochs=2"}))
         found, all_ = ranked(tmp_path / "made")
-        shown = study(found, all_, test_set)
+        shown = case_study(found, all_, test_set)
         assert shown.methods[:2] == ("rdp", "extend_ner") and shown.variant == "epochs=2"
         assert main(["report", str(tmp_path / "made"), "--data", str(data), "--out", str(tmp_path / "r.html")]) == 0
         html = (tmp_path / "r.html").read_text()
@@ -317,7 +325,7 @@ class TestPage:
 
     def test_statistics(self, data, test_set):
         corpus = Corpus(test_set.sentences)
-        made = statistics_of((corpus, None, corpus), TYPES[:2])
+        made = corpus_statistics((corpus, None, corpus), TYPES[:2])
         assert made["parts"] == ["train", "test"]
         rows = dict(made["lines"])
         assert rows["sentences"] == [80, 80] and rows["entities of other types"] == [corpus.counts["movie"]] * 2
@@ -343,15 +351,15 @@ class TestPage:
         from retainer.report.bench.page import bench_page
 
         corpus = Corpus(tuple(sentences))
-        shown = study(found, all_, corpus)
+        shown = case_study(found, all_, corpus)
         html = bench_page(found, all_, parts=(corpus, None, corpus), study=shown, facts={"command": evil})
         checker = Checker()
         checker.feed(html)
         assert not checker.open and checker.scripts == 1
         assert "<script>alert" not in html and "<b>bold" not in html and "<img" not in html
-        assert "\\textless{}script\\textgreater{}" in latex(all_) and "<script>" not in markdown(all_).replace(
-            "\\<", ""
-        )
+        assert "\\textless{}script\\textgreater{}" in paper_latex(all_) and "<script>" not in paper_markdown(
+            all_
+        ).replace("\\<", "")
 
     def test_encoders_of_one_name_are_two_rows(self, bench, test_set):
         gold = [s.spans for s in test_set]
@@ -361,7 +369,7 @@ class TestPage:
         html = page_of(bench)
         assert "rdp (old/tiny)" in html and "rdp (new/tiny)" in html and "/home/me" not in html
 
-    def test_legends_have_no_numbers_of_nobody(self, made):
+    def test_legends_have_no_numbers_that_were_not_measured(self, made):
         """A number in a legend is one of this report, or a threshold that holds for it."""
         html = page_of(made)
         legends = " ".join(re.findall(r'<ul class="legend">.*?</ul>', html, re.DOTALL))
@@ -403,32 +411,32 @@ class TestMissing:
         _, all_ = ranked(bench)
         assert all(s.tests["extend_ner"].p is None and s.tests["extend_ner"].seeds == (1, 2) for s in all_)
         assert all(s.tests["extend_ner"].sentences is not None for s in all_), "sentences need no seeds"
-        assert FEW in page_of(bench) and "too few seeds" in finding(all_)
+        assert FEW_SEEDS in page_of(bench) and "too few seeds" in bench_finding(all_)
 
     def test_no_gold_spans(self, bench, data):
         (bench / "p" / "gold.spans.json.gz").unlink()
         assert page_of(bench).count("no gold spans") == 1, "said once, not row by row"
-        found = read_folder(bench)
-        (first, _) = standings(found, Judge(found, None), None)
+        found = read_bench(bench)
+        (first, _) = compare_methods(found, MethodTester(found, None), None)
         assert first.tests["finetune"].why == NO_GOLD and first.tests["finetune"].p is not None
         assert "no gold spans" not in page_of(bench, "--data", str(data))
 
     def test_columns_that_are_empty_everywhere_are_left_out(self, bench):
         named = 'scope="col">p, sentences<', 'scope="col">on sentences<', 'scope="col">published<'
-        assert [name in page_of(bench) for name in named] == [True, True, False], "nobody published these tasks"
+        assert [name in page_of(bench) for name in named] == [True, True, False], "no paper has these tasks"
         (bench / "p" / "gold.spans.json.gz").unlink()
         html = page_of(bench)
         assert not any(name in html for name in named) and 'scope="col">p, seeds<' in html
         assert main(["report", str(bench), "--markdown", "--out", str(bench / "t.md")]) == 0
-        told = (bench / "t.md").read_text()
-        assert "p, seeds |" in told and "p, sentences" not in told and "published" not in told
+        printed = (bench / "t.md").read_text()
+        assert "p, seeds |" in printed and "p, sentences" not in printed and "published" not in printed
         checker = Checker()
         checker.feed(html)
         assert all(
             len({len(row) for row in checker.tables[name]}) == 1 for name in checker.tables if "compared" in name
         )
 
-    def test_numbers_that_differ_between_settings_are_told(self, bench):
+    def test_values_that_differ_between_settings_are_printed(self, bench):
         for file in (bench / "p").glob("FG-*/*/seed-*.json"):
             document = json.loads(file.read_text())
             document["recipe"] = {"epochs": 20 if document["setting"] == "FG-2-PG-1" else 10, "batch": 8}
@@ -456,7 +464,7 @@ class TestMissing:
         file = bench / "p" / "FG-1-PG-1" / "finetune" / "seed-2.spans.json.gz"
         file.write_bytes(gzip.compress(json.dumps({"tasks": [{}, {}, {"500": [[0, 1, "city"]]}]}).encode()))
         _, (first, _) = ranked(bench)
-        assert first.tests["finetune"].why == OTHER
+        assert first.tests["finetune"].why == OTHER_CORPUS
 
     def test_another_corpus(self, bench, data, tmp_path, capsys):
         other = Path(shutil.copytree(data, tmp_path / "other"))
@@ -472,25 +480,25 @@ class TestMissing:
 def wrong(capsys, *argv):
     """Run a call that must fail with one sentence."""
     assert main(["report", *map(str, argv)]) == 2
-    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("retainer: ")]
-    assert len(told) == 1
-    return told[0]
+    printed = [line for line in capsys.readouterr().err.splitlines() if line.startswith("retainer: ")]
+    assert len(printed) == 1
+    return printed[0]
 
 
 class TestRefusals:
     def test_no_cells(self, tmp_path, capsys):
         assert "holds no cells" in wrong(capsys, tmp_path)
-        assert "is no folder" in wrong(capsys, tmp_path / "nowhere")
+        assert "is not a folder" in wrong(capsys, tmp_path / "nowhere")
 
     def test_any_level_will_do(self, bench, test_set, tmp_path, monkeypatch, capsys):
         """Above the bench, at the preset, at a setting, at a method: the report is of the cells below."""
         levels = {"..": (2, 5), ".": (2, 5), "p": (2, 5), "p/FG-1-PG-1": (1, 5), "p/FG-1-PG-1/rdp": (1, 1)}
         for level, (settings, methods) in levels.items():
-            found = read_folder(bench / level)
+            found = read_bench(bench / level)
             assert (len(found.rankings), len(found.rankings[0].rows)) == (settings, methods), level
             assert found.gold(None) is not None, "the gold spans lie in the folder of the preset"
         monkeypatch.chdir(bench / "p" / "FG-1-PG-1" / "rdp")
-        assert read_folder(Path()).path == read_folder(Path("..")).path == (bench / "p").resolve()
+        assert read_bench(Path()).path == read_bench(Path("..")).path == (bench / "p").resolve()
         make_cell(tmp_path / "second", [s.spans for s in test_set], "FG-1-PG-1", "rdp", 1)
         assert "bench/p and second/p; name one" in wrong(capsys, tmp_path)
 
@@ -499,8 +507,8 @@ class TestRefusals:
         whole = file.read_text()
         for text, says in (
             (whole[: len(whole) // 2], "is damaged"),
-            ("[]", "is no cell"),
-            ('{"preset": "p"}', "is no cell"),
+            ("[]", "is not a cell"),
+            ('{"preset": "p"}', "is not a cell"),
         ):
             file.write_text(text)
             assert says in wrong(capsys, bench)
@@ -526,14 +534,14 @@ class TestRefusals:
         assert "different tasks" in wrong(capsys, bench)
         (bench / "p/FG-1-PG-1/rdp/seed-4.json").unlink()
         shutil.copytree(bench / "p/FG-1-PG-1/rdp", bench / "p/FG-1-PG-1/rdp-copy")
-        assert "a second time" in wrong(capsys, bench)
+        assert "is the same cell as another file" in wrong(capsys, bench)
 
     def test_calls(self, made, tmp_path, capsys):
         assert "did you mean 'extend_ner'" in wrong(capsys, made, "--against", "extend_nre")
         assert "did you mean 'rdp'" in wrong(capsys, made, "--against", "RDP")
         assert "exclude each other" in wrong(capsys, made, "--latex", "--csv")
         assert "there is no" in wrong(capsys, made, "--data", tmp_path / "nowhere")
-        assert "no plain file" in wrong(capsys, made, "--out", tmp_path)
+        assert "is not a plain file" in wrong(capsys, made, "--out", tmp_path)
 
 
 class TestPapers:
@@ -551,25 +559,29 @@ class TestPapers:
         _, ranked_ = ranked(made, gold=False)
         checker = Checker()
         checker.feed(page_of(made))
-        for standing in ranked_:
-            names = [row.name for row in standing.rows]
-            others = [row.mean("macro") for row in standing.rows[1:]]
+        for comparison in ranked_:
+            names = [row.name for row in comparison.rows]
+            others = [row.mean("macro") for row in comparison.rows[1:]]
             assert names[0] == "joint" and others == sorted(others, reverse=True)
-            assert [row[0] for row in checker.tables[standing.setting][1:-1]] == names
-            assert re.findall(r"^([\w\\-]+) & \S*\d", latex([standing]), re.MULTILINE) == list(map(tex, names))
+            assert [row[0] for row in checker.tables[comparison.setting][1:-1]] == names
+            assert re.findall(r"^([\w\\-]+) & \S*\d", paper_latex([comparison]), re.MULTILINE) == list(
+                map(escape_latex, names)
+            )
 
     def test_the_order_over_several_settings(self):
         """A row that has only the easy setting is not better for it."""
 
-        def standing(setting, **scores):
+        def comparison(setting, **scores):
             cells = {name: {"method": name, "average": {"micro": f1, "macro": f1}} for name, f1 in scores.items()}
-            return Standing(setting, [Row(name, (cell,)) for name, cell in cells.items()], Published(), None, {})
+            return MethodComparison(
+                setting, [MethodRow(name, (cell,)) for name, cell in cells.items()], Published(), None, {}
+            )
 
-        text = latex([standing("hard", joint=50.0, rdp=45.0), standing("easy", joint=90.0, finetune=60.0)])
+        text = paper_latex([comparison("hard", joint=50.0, rdp=45.0), comparison("easy", joint=90.0, finetune=60.0)])
         assert re.findall(r"^(\w+) & \S*\d", text.replace("--", "0"), re.MULTILINE) == ["joint", "rdp", "finetune"]
 
     def test_latex_escapes(self):
-        assert tex("a_b & 50% {x} \\ ~^ #1 $ <|>") == (
+        assert escape_latex("a_b & 50% {x} \\ ~^ #1 $ <|>") == (
             r"a\_b \& 50\% \{x\} \textbackslash{} \textasciitilde{}\textasciicircum{} \#1 \$ "
             r"\textless{}\textbar{}\textgreater{}"
         )
@@ -582,7 +594,7 @@ class TestPapers:
         assert len(tables) == 4 and all(len({line.count(" | ") for line in one}) == 1 for one in tables)
         assert "Against extend\\_ner" in text and "| **" in text and "Mean gain" in text
         found, (first, _) = ranked(made)
-        assert spread(next(row for row in first.rows if row.name == "rdp").values("macro")) in text
+        assert mean_and_deviation(next(row for row in first.rows if row.name == "rdp").values("macro")) in text
 
     def test_csv(self, made, capsys):
         assert main(["report", str(made), "--csv"]) == 0
@@ -601,7 +613,7 @@ class TestPapers:
         name = 'a,"b"\n'
         gold = [(Span(0, 1, name),)] * 4
         make_cell(tmp_path, gold, "FG-1-PG-1", "rdp", 1, groups=((name,),), peak_bytes=2**31)
-        (row,) = csv.DictReader(io.StringIO(table(read_folder(tmp_path)), newline=""))
+        (row,) = csv.DictReader(io.StringIO(cells_csv(read_bench(tmp_path)), newline=""))
         assert json.loads(row["types"]) == [name] and f"f1 {name}" in row and row["peak_bytes"] == str(2**31)
         assert "2.00 GiB" in page_of(tmp_path)
 

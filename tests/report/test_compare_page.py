@@ -14,8 +14,7 @@ from retainer.comparison.gates import Gates
 from retainer.data.corpus import Corpus
 from retainer.data.generated import generate
 from retainer.data.spans import Sentence, Span
-from retainer.report.compare import compare_page as versionpage
-from retainer.report.compare.compare_page import version_page
+from retainer.report.compare.page import compare_page
 
 EVIL = ["<script>alert(1)</script>", "\"'></article>&amp;", "{{ 7 * 7 }}{% x %}", "]]><!--"]
 
@@ -32,7 +31,7 @@ def difference(corpus):
 
 def page(difference, *, gates=None, old="v1", new="v2", facts=None):
     outcomes = (gates or Gates()).outcomes(difference)
-    return version_page(difference, old, new, outcomes, facts or {"command": "retainer compare v1 v2 data"})
+    return compare_page(difference, old, new, outcomes, facts or {"command": "retainer compare v1 v2 data"})
 
 
 def rows(html, label):
@@ -144,14 +143,14 @@ class TestTexts:
         assert len(article) < 5000 and shown.count("…") == 4, "on each side before the first and between the two"
 
     def test_more_texts_than_a_page_holds(self, difference, monkeypatch):
-        monkeypatch.setattr(versionpage, "MOST", 5)
+        monkeypatch.setattr("retainer.report.compare.page.MOST_TEXTS", 5)
         html = page(difference)
         assert len(articles(html)) == 5 and "the first 5 are shown, --json has all" in html
 
     def test_the_same_version(self):
         version = Scripted(KNOWN, lambda s: [Span(0, 1, "city")])
         html = page(compare(version, version, ["paris"]))
-        assert headline(html) == "v1 and v2 find the same: there is no difference."
+        assert headline(html) == "v1 and v2 find the same entities."
         assert "They find the same everywhere." in html and not articles(html)
 
     def test_choices(self, difference):

@@ -12,12 +12,12 @@ from html_reader import Reader, headline, words
 from rich.console import Console
 
 from retainer.data.spans import Sentence, Span
-from retainer.report.demo.page import page
+from retainer.report.demo.page import demo_page
 from retainer.report.draw import theme
 from retainer.report.draw.charts import curves
-from retainer.report.draw.examples import Example, outcomes
+from retainer.report.draw.examples import Example, outcomes_by_task
 from retainer.report.draw.runs import runs_of
-from retainer.report.draw.svg import shorten, spread, text_width
+from retainer.report.draw.svg import shorten, spread_apart, text_width
 from retainer.report.draw.tables import text_table
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -68,7 +68,7 @@ def example():
 
 
 def test_page_is_well_formed_and_complete(cells, example):
-    html = page("A title", cells, [example], {"encoder": "tiny", "command": "retainer demo"})
+    html = demo_page("A title", cells, [example], {"encoder": "tiny", "command": "retainer demo"})
     reader = Reader(html)
     text = words(reader.text)
     assert html.startswith("<!doctype html>")
@@ -84,34 +84,34 @@ def test_page_is_well_formed_and_complete(cells, example):
 
 
 def test_page_reaches_for_nothing(cells, example):
-    html = page("t", cells, [example], {})
+    html = demo_page("t", cells, [example], {})
     reader = Reader(html)
     assert not re.search(r"https?:|url\(|@import|//\w", html)
     assert not {"script", "link", "img", "iframe"} & set(reader.seen)
     assert not {"src", "href"} & {name for name, _ in reader.attributes}
 
 
-def test_the_legend_has_no_numbers_of_nobody(cells):
-    legend = re.search(r'<ul class="legend">.*?</ul>', page("t", cells, [], {}), re.DOTALL)[0]
+def test_the_legend_has_no_numbers_that_were_not_measured(cells):
+    legend = re.search(r'<ul class="legend">.*?</ul>', demo_page("t", cells, [], {}), re.DOTALL)[0]
     assert re.findall(r"(?<!F)\d+", re.sub("<[^>]+>", "", legend)) == ["20"]
 
 
 def test_headline_follows_from_the_cells(cells):
     expected = "After three tasks, plain fine-tuning keeps 1.5 of 85.0 F1 on the old types; RDP keeps 76.1 of 86.0."
-    assert headline(page("t", cells, [], {})) == expected
+    assert headline(demo_page("t", cells, [], {})) == expected
     cells["rdp"]["tasks"][2]["old_macro"] = 33.3
     cells["finetune"]["tasks"][0]["per_type"]["artist"]["f1"] = 70.0
     expected = "After three tasks, plain fine-tuning keeps 1.5 of 75.0 F1 on the old types; RDP keeps 33.3 of 86.0."
-    assert headline(page("t", cells, [], {})) == expected
+    assert headline(demo_page("t", cells, [], {})) == expected
 
 
 def test_headline_of_a_single_task():
-    html = page("t", {"rdp": cell("rdp", [["a"]], [{"a": 77.0}])}, [], {})
+    html = demo_page("t", {"rdp": cell("rdp", [["a"]], [{"a": 77.0}])}, [], {})
     assert headline(html) == "After one task, RDP reaches 77.0 F1 on its first type."
 
 
 def test_table_marks_what_was_learned_and_what_fell(cells):
-    text = words(Reader(page("t", cells, [], {})).text)
+    text = words(Reader(demo_page("t", cells, [], {})).text)
     assert "80.0, just learned" in text
     assert "1.0, 89.0 below its best" in text
     assert "not learned yet" in text
@@ -124,7 +124,7 @@ def test_hostile_names_stay_text(name):
     values = [{name: 90.0}, {name: 10.0, "x" + name: 80.0}]
     cells = {name: cell(name, tasks, values)}
     sentence = Sentence(("one", name), (Span(1, 2, name),))
-    html = page(name, cells, [Example(sentence, {name: [(Span(1, 2, name),), (Span(0, 1, name),)]})], {name: name})
+    html = demo_page(name, cells, [Example(sentence, {name: [(Span(1, 2, name),), (Span(0, 1, name),)]})], {name: name})
     reader = Reader(html)
     shown = name.replace("\x00", "\ufffd").replace("\ud800", "\ufffd")
     assert "script" not in reader.seen
@@ -140,7 +140,7 @@ def test_all_sizes(methods, tasks, per_task):
     plan = [[f"type-{t}-{k}" for k in range(per_task)] for t in range(tasks)]
     values = [{type_: 90.0 - t for new in plan[: t + 1] for type_ in new} for t in range(tasks)]
     cells = {f"m{m}": cell(f"m{m}", plan, values) for m in range(methods)}
-    text = Reader(page("t", cells, [], {})).text
+    text = Reader(demo_page("t", cells, [], {})).text
     assert all(type_ in text for new in plan for type_ in new)
     picture = ET.fromstring(curves(cells))
     names = [e for e in picture.iter(f"{SVG}text") if e.get("class", "").startswith("name ")]
@@ -152,19 +152,19 @@ def test_all_sizes(methods, tasks, per_task):
 
 def test_outcomes_tell_found_forgotten_missed_and_wrong(cells, example):
     finetune, rdp = runs_of(cells)
-    kinds = [[(p.kind, p.type) for p in o.pieces if p.kind != "plain"] for o in outcomes(example, finetune)]
+    kinds = [[(p.kind, p.type) for p in o.pieces if p.kind != "plain"] for o in outcomes_by_task(example, finetune)]
     assert kinds == [
         [("found", "artist")],
         [("forgotten", "artist"), ("found", "city")],
         [("missed", "song"), ("wrong", "song"), ("forgotten", "city")],
     ]
-    assert [(o.found, o.wanted) for o in outcomes(example, rdp)] == [(1, 1), (2, 2), (3, 3)]
-    for outcome in outcomes(example, finetune):
+    assert [(o.found, o.wanted) for o in outcomes_by_task(example, rdp)] == [(1, 1), (2, 2), (3, 3)]
+    for outcome in outcomes_by_task(example, finetune):
         assert "".join(piece.text for piece in outcome.pieces) == example.sentence.text
 
 
 def test_examples_say_it_in_words(cells, example):
-    text = words(Reader(page("t", cells, [example], {})).text)
+    text = words(Reader(demo_page("t", cells, [example], {})).text)
     assert "Aphex Twin [artist forgotten]" in text
     assert "Aphex Twin [✗ song is wrong: in truth Aphex Twin (artist)]" in text
     assert "Windowlicker [song missed]" in text
@@ -173,7 +173,7 @@ def test_examples_say_it_in_words(cells, example):
 
 def test_examples_may_lack_predictions(cells, example):
     short = Example(example.sentence, {"rdp": example.predictions["rdp"][:1]})
-    assert "no predictions" in Reader(page("t", cells, [short], {})).text
+    assert "no predictions" in Reader(demo_page("t", cells, [short], {})).text
 
 
 # -------------------------------------------------------------------------------------------------------------- curves
@@ -215,12 +215,12 @@ def test_curves_bring_background_and_both_schemes(cells):
 
 def test_labels_never_overlap():
     wanted = [10.0, 10.0, 11.0, 50.0, 99.0, 100.0, 100.0]
-    placed = spread(wanted, 8, 0, 100)
+    placed = spread_apart(wanted, 8, 0, 100)
     assert all(b - a >= 8 - 1e-9 for a, b in zip(placed, placed[1:], strict=False))
     assert placed[0] >= 0
     assert placed[-1] <= 100 + 1e-9
     assert placed[3] == 50.0
-    assert spread([], 8, 0, 100) == []
+    assert spread_apart([], 8, 0, 100) == []
 
 
 def test_long_names_are_cut():

@@ -14,7 +14,7 @@ from retainer.metrics.calibration import fit_curve, reliability
 from retainer.metrics.f1 import Score, Scores
 from retainer.report.evaluation import reliability_plots as drawing
 from retainer.report.evaluation.page import evaluation_page
-from retainer.report.evaluation.reliability_numbers import Assessed, mean, remarks
+from retainer.report.evaluation.reliability_numbers import AssessedVersion, reliability_remarks, side_mean
 from retainer.training.learn import learn
 from retainer.training.recipe import Recipe
 
@@ -31,7 +31,7 @@ def made(name="v2", types=("artist", "city"), curves=("artist",), count=400, see
     better = np.where(chosen, fit_curve(scores, right)(scores), scores)
     found = {side: reliability(s, right, owners, types) for side, s in (("plain", scores), ("calibrated", better))}
     table = Scores({type_: Score(70, 100, 90 + at) for at, type_ in enumerate(types)})
-    return Assessed(name, table, found, tuple(curves)), {"plain": scores, "calibrated": better}, right, owners
+    return AssessedVersion(name, table, found, tuple(curves)), {"plain": scores, "calibrated": better}, right, owners
 
 
 def page(*found, **facts):
@@ -46,10 +46,10 @@ def plots(html):
 
 def points(plot, kind):
     """Scores and shares of the marks of a kind, read back from where they stand."""
-    hue = drawing.LOOKS[kind]
+    hue = drawing._LOOKS[kind]
     marks = [one for one in plot.iter("path") if re.fullmatch(rf"dot c{hue}( few)?", one.get("class"))]
     places = [map(float, re.findall(r"[\d.]+", one.get("transform"))) for one in marks]
-    shares = [((x - drawing.LEFT) / drawing.SIZE, 1 - (y - drawing.TOP) / drawing.SIZE) for x, y in places]
+    shares = [((x - drawing._LEFT) / drawing._SIZE, 1 - (y - drawing._TOP) / drawing._SIZE) for x, y in places]
     return shares, ["few" in one.get("class") for one in marks]
 
 
@@ -76,7 +76,7 @@ class TestPlots:
                     assert not found, "what is not calibrated is not drawn twice"
                 else:
                     assert np.allclose(found, wanted, atol=0.001)
-                    assert hollow == [len(tenths[tenth]) < drawing.FEW for tenth in sorted(tenths)]
+                    assert hollow == [len(tenths[tenth]) < drawing.FEW_IN_A_TENTH for tenth in sorted(tenths)]
 
     def test_bars_are_as_high_as_entities_are_many(self):
         one, scores, *_ = made()
@@ -85,14 +85,14 @@ class TestPlots:
         most = max(map(max, counts))
         for side, wanted in zip(("plain", "calibrated"), counts, strict=True):
             bars = [float(bar.get("height")) for bar in plot.iter("rect") if f" {side} " in bar.get("class")]
-            assert bars == pytest.approx([max(1.0, drawing.STRIP * n / most) for n in wanted if n], abs=0.01)
+            assert bars == pytest.approx([max(1.0, drawing._STRIP * n / most) for n in wanted if n], abs=0.01)
 
     def test_words_for_those_who_cannot_see(self):
         one, *_ = made()
-        told = plots(page(one))["v2, city"].find("desc").text
+        said = plots(page(one))["v2, city"].find("desc").text
         first = one.side("plain", "city")["bins"][0]
-        assert f"score {100 * first['score']:.1f} percent, right {100 * first['right']:.1f} percent" in told
-        assert "calibrated" not in told
+        assert f"score {100 * first['score']:.1f} percent, right {100 * first['right']:.1f} percent" in said
+        assert "calibrated" not in said
 
 
 class TestNumbers:
@@ -117,12 +117,18 @@ class TestNumbers:
 
     def test_which_way_scores_are_wrong(self):
         sure, unsure = made(slope=0.2)[0], made(slope=4.0)[0]
-        assert "too sure" in remarks(sure)[0] and "not sure enough" in remarks(unsure)[0]
+        assert "overconfident" in reliability_remarks(sure)[0] and "underconfident" in reliability_remarks(unsure)[0]
         exact = reliability(np.array([0.75] * 4), np.array([True, True, True, False]), ["artist"] * 4, ["artist"])
-        assert "about right" in remarks(Assessed("v", sure.scores, {"plain": exact, "calibrated": exact}))[0]
-        assert f"mean score is {mean(sure.side('plain'), 'score'):.1f}" in remarks(sure)[0]
+        assert (
+            "about right"
+            in reliability_remarks(AssessedVersion("v", sure.scores, {"plain": exact, "calibrated": exact}))[0]
+        )
+        assert f"mean score is {side_mean(sure.side('plain'), 'score'):.1f}" in reliability_remarks(sure)[0]
         worst = max(("artist", "city"), key=lambda type_: sure.side("plain", type_)["error"])
-        assert f"Furthest off is {worst}" in remarks(sure)[1] and "Not calibrated: city;" in remarks(sure)[2]
+        assert (
+            f"Furthest off is {worst}" in reliability_remarks(sure)[1]
+            and "Not calibrated: city;" in reliability_remarks(sure)[2]
+        )
 
     def test_a_chain_stands_side_by_side(self):
         old, new = made("v1", ("artist",))[0], made("v2")[0]
@@ -142,7 +148,7 @@ class TestNumbers:
 
     def test_nothing_found(self):
         html = page(made(count=0)[0])
-        assert "nothing can be said about scores" in headline(html) and html.count("nothing found") >= 3
+        assert "finds nothing, so its scores cannot be measured" in headline(html) and html.count("nothing found") >= 3
         assert not any(points(plot, "plain")[0] for plot in plots(html).values())
 
     def test_never_calibrated(self):
@@ -202,8 +208,8 @@ class TestVerbs:
         monkeypatch.chdir(folder)
         write(generate(40, seed=9, types=["city"]), tmp_path / "cities.conll", "conll")
         assert main(["report", "v2", "--data", str(tmp_path / "cities.conll"), "--out", str(tmp_path / "r.html")]) == 0
-        told = capsys.readouterr().err
-        assert "v1 knows no type of" in told and "not in the data, so not scored: artist" in told
+        said = capsys.readouterr().err
+        assert "v1 knows no type of" in said and "not in the data, so not scored: artist" in said
         assert ">artist<" not in (tmp_path / "r.html").read_text()
         (folder / "v2").rename(tmp_path / "v2")
         try:

@@ -1,11 +1,10 @@
 """The files of the page: how they are served, and what must never stand in them."""
 
-import asyncio
 import re
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
-from serving import serving
 
 from retainer.serve.assets import asset_paths
 from retainer.serve.settings import Settings
@@ -16,37 +15,38 @@ SCRIPTS = [one for one in STORED if one.name.endswith(".js")]
 NAMES = [one.name for one in SCRIPTS]
 
 
-def asked(place, ask, settings=None):
-    async def run():
-        async with serving({"v1": place}, settings) as (client, _):
-            return await ask(client)
+MEDIA_TYPES = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "svg": "image/svg+xml",
+    "js": "text/javascript; charset=utf-8",
+    "json": "application/json",
+}
 
-    return asyncio.run(run())
 
-
-def test_every_file_has_its_kind_and_is_looked_at_again_when_it_changed(first, tmp_path):
-    first.save(tmp_path / "v1")
-    kinds = {"html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", "svg": "image/svg+xml"}
-    kinds |= {"js": "text/javascript; charset=utf-8", "json": "application/json"}
-
-    async def ask(client):
-        for address in asset_paths():
-            answer = await client.get(address)
-            suffix = "html" if address == "/" else address.rpartition(".")[2]
-            assert (answer.status_code, answer.headers["content-type"]) == (200, kinds[suffix]), address
-            assert answer.headers.get_list("cache-control") == ["no-cache"]
-            assert "script-src 'self'; style-src 'self'" in answer.headers["content-security-policy"]
-            again = await client.get(address, headers={"If-None-Match": f'"other", W/{answer.headers["etag"]}'})
-            assert (again.status_code, again.content) == (304, b"")
-            other = await client.get(address, headers={"If-None-Match": '"other"'})
-            assert other.content == answer.content != b""
-            head = await client.head(address)
-            assert (head.status_code, head.content) == (200, b"")
-        return {address: (await client.get(address)).content for address in asset_paths()}
-
-    got = asked(tmp_path / "v1", ask, Settings(token="a-token-of-sixteen-characters"))  # the page itself needs none
-    assert got["/"] == FOLDER.joinpath("index.html").read_bytes()
-    assert all(got[f"/page/{one.name}"] == one.read_bytes() for one in STORED if one.name != "index.html")
+def test_every_file_has_its_media_type_and_is_sent_again_when_it_changed(applications):
+    settings = Settings(token="a-token-of-sixteen-characters")  # the page itself needs none
+    bodies = {}
+    for path in asset_paths():
+        suffix = "html" if path == "/" else path.rpartition(".")[2]
+        full = applications.ask("GET", path, settings)
+        assert (full.status_code, full.headers["content-type"]) == (200, MEDIA_TYPES[suffix]), path
+        assert full.headers.get_list("cache-control") == ["no-cache"]
+        assert "script-src 'self'; style-src 'self'" in full.headers["content-security-policy"]
+        known, other, head = applications.ask_all(
+            [
+                ("GET", path, {"headers": {"If-None-Match": f'"other", W/{full.headers["etag"]}'}}),
+                ("GET", path, {"headers": {"If-None-Match": '"other"'}}),
+                ("HEAD", path, {}),
+            ],
+            settings,
+        )
+        assert (known.status_code, known.content) == (304, b"")
+        assert other.content == full.content != b""
+        assert (head.status_code, head.content) == (200, b"")
+        bodies[path] = full.content
+    assert bodies["/"] == FOLDER.joinpath("index.html").read_bytes()
+    assert all(bodies[f"/page/{one.name}"] == one.read_bytes() for one in STORED if one.name != "index.html")
 
 
 @pytest.mark.parametrize(
@@ -61,20 +61,13 @@ def test_every_file_has_its_kind_and_is_looked_at_again_when_it_changed(first, t
         "/page//etc",
     ],
 )
-def test_no_other_file_can_be_had(first, tmp_path, path):
-    first.save(tmp_path / "v1")
-
-    async def ask(client):
-        return await client.request("GET", f"http://127.0.0.1{path}")
-
-    answer = asked(tmp_path / "v1", ask)
-    assert answer.status_code == 404 and answer.json()["error"]["code"] == "not_found"
+def test_no_other_file_is_sent(applications, path):
+    response = applications.ask("GET", f"http://127.0.0.1{path}")
+    assert response.status_code == 404 and response.json()["error"]["code"] == "not_found"
 
 
-def test_api_answers_are_not_kept(first, tmp_path):
-    first.save(tmp_path / "v1")
-    answer = asked(tmp_path / "v1", lambda client: client.get("/v1/versions"))
-    assert answer.headers.get_list("cache-control") == ["no-store"]
+def test_responses_of_the_api_are_not_stored(applications):
+    assert applications.ask("GET", "/v1/versions").headers.get_list("cache-control") == ["no-store"]
 
 
 FORBIDDEN = re.compile(
@@ -84,7 +77,7 @@ FORBIDDEN = re.compile(
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
-def test_a_script_makes_no_markup_and_keeps_nothing(script):
+def test_a_script_makes_no_markup_and_stores_nothing(script):
     text = script.read_text(encoding="utf-8")
     assert FORBIDDEN.findall(text) == []
     assert re.findall(r"https?://[^\s\"']+", text) in ([], ["http://www.w3.org/2000/svg"])
@@ -98,14 +91,14 @@ def test_a_script_is_small_and_says_what_it_is(script):
 
 
 def test_every_script_is_used_and_every_import_is_there():
-    """An import that misses its file would only be seen in a browser."""
-    named = {"main.js"}
+    """An import of a missing file would only be noticed in a browser."""
+    imported = {"main.js"}
     for script in SCRIPTS:
-        named |= set(re.findall(r'from "\./([\w.]+)"', script.read_text(encoding="utf-8")))
-    assert named == set(NAMES)
+        imported |= set(re.findall(r'from "\./([\w.]+)"', script.read_text(encoding="utf-8")))
+    assert imported == set(NAMES)
 
 
-def test_the_front_holds_no_script_and_no_style_of_its_own():
+def test_the_index_holds_no_script_and_no_style_of_its_own():
     html = FOLDER.joinpath("index.html").read_text(encoding="utf-8")
     assert re.findall(r"<style|style=|\son\w+=|https?:", html) == []
     assert re.findall(r"<script[^>]*>(.*?)</script>", html, re.DOTALL) == [""]
@@ -116,10 +109,8 @@ def test_the_front_holds_no_script_and_no_style_of_its_own():
 
 
 def test_the_keys_are_in_the_manual():
-    from pathlib import Path
-
     manual = (Path(__file__).parents[2] / "docs" / "page.md").read_text(encoding="utf-8")
     html = FOLDER.joinpath("index.html").read_text(encoding="utf-8")
     for key in set(re.findall(r'aria-keyshortcuts="([^"]+)"', html)):
-        told = key.replace("Arrow", "").replace("Left", "←").replace("Right", "→").replace("Shift+", "Shift ")
-        assert f"`{told}`" in manual, key
+        written = key.replace("Arrow", "").replace("Left", "←").replace("Right", "→").replace("Shift+", "Shift ")
+        assert f"`{written}`" in manual, key

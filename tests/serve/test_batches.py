@@ -1,4 +1,4 @@
-"""The queue: a crowd is computed together, a lone text at once, and nobody's texts spoil another's."""
+"""The queue: waiting texts are computed together, a lone text at once, and no request fails because of another."""
 
 import asyncio
 import threading
@@ -11,7 +11,7 @@ from retainer.serve.metrics import Metrics
 
 
 class Slow:
-    """A version that notes what it is given, and waits where it is told to."""
+    """A version that remembers its batches, and waits while its gate is closed."""
 
     def __init__(self):
         self.batches, self.gate = [], threading.Event()
@@ -60,7 +60,7 @@ def test_what_waits_while_the_version_works_is_one_batch(queue, version):
 
 
 def test_a_lone_text_does_not_wait(queue, version):
-    """There is no timer: fifty questions, one after the other, take next to nothing."""
+    """There is no timer: fifty requests, one after the other, take next to nothing."""
 
     async def run():
         began = time.perf_counter()
@@ -118,7 +118,7 @@ def test_a_text_that_breaks_the_version_breaks_its_own_request_only(queue, versi
     assert words(fine) == [["fine"]] and words(also) == [["also fine"]]
 
 
-def test_who_left_is_not_computed(queue, version):
+def test_texts_of_a_client_that_left_are_not_computed(queue, version):
     async def run():
         version.gate.clear()
         first = queue.submit(["first"])

@@ -1,4 +1,4 @@
-"""What docs/serve.md shows works: its commands are asked of a server, and what it says of limits is so."""
+"""The commands of docs/serve.md work, and its limits, addresses and codes are those of the server."""
 
 import inspect
 import json
@@ -8,13 +8,13 @@ import subprocess
 
 import pytest
 from pages import ROOT, read_page
-from serving import started
+from serving import served
 
 from retainer.cli.verbs.serve import serve
 from retainer.serve.settings import Limits
 
 PAGE = read_page(ROOT / "docs" / "serve.md")
-ASKED = [step for block in PAGE.blocks for step in block.steps if step.startswith("curl ")]
+COMMANDS = [step for block in PAGE.blocks for step in block.steps if step.startswith("curl ")]
 
 
 @pytest.fixture(scope="module")
@@ -22,12 +22,12 @@ def server(pair):
     call = next(call for block in PAGE.blocks for call in block.calls)
     names = [word.removeprefix("models/") for word in shlex.split(call)[2:]]
     assert names == ["v2", "v1"]
-    with started(*(pair[name] for name in names)) as one:
-        yield one
+    with served(*(pair[name] for name in names)) as running:
+        yield running
 
 
-@pytest.mark.parametrize("line", ASKED)
-def test_what_the_page_asks_is_answered(server, line):
+@pytest.mark.parametrize("line", COMMANDS)
+def test_every_command_of_the_page_is_answered(server, line):
     done = subprocess.run(
         ["bash", "-c", line.replace("http://127.0.0.1:8000", server.address) + " --fail-with-body -sS"],
         capture_output=True,
@@ -42,10 +42,10 @@ def test_what_the_page_asks_is_answered(server, line):
 
 def test_every_address_of_the_document_is_on_the_page(server):
     document = json.loads(subprocess.check_output(["curl", "-sS", f"{server.address}/openapi.json"]))
-    told = set(re.findall(r"`(?:GET|POST) (/[a-z0-9/]+)`", PAGE.text))
-    assert set(document["paths"]) == told - {"/docs"} and len(ASKED) == 6
+    written = set(re.findall(r"`(?:GET|POST) (/[a-z0-9/]+)`", PAGE.text))
+    assert set(document["paths"]) == written - {"/docs"} and len(COMMANDS) == 6
     page = subprocess.check_output(["curl", "-sS", f"{server.address}/docs"], text=True)
-    assert f"{server.address}/v1/predict" in page, "its examples can be copied, on whichever port it runs"
+    assert f"{server.address}/v1/predict" in page, "its examples can be copied, whatever the port"
 
 
 def test_the_limits_on_the_page_are_the_limits():
@@ -63,7 +63,7 @@ def test_the_limits_on_the_page_are_the_limits():
         assert f"| {name} | {written} |" in PAGE.text and len(set(values)) == 1, name
 
 
-def test_every_code_that_can_be_told_is_on_the_page():
+def test_every_code_is_on_the_page():
     """Codes are for programs, so they are written down; those of plain HTTP explain themselves."""
     source = "".join(path.read_text() for path in (ROOT / "src" / "retainer" / "serve").glob("*.py"))
     codes = set(re.findall(r"ApiError\(\s*\d{3},\s*\"(\w+)\"", source))

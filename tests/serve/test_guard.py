@@ -1,4 +1,4 @@
-"""Who may ask, how much and how long; and what every answer carries, whatever was asked."""
+"""Which clients may ask, how much and how long; and what every response carries, whatever was asked."""
 
 import asyncio
 import json
@@ -15,39 +15,40 @@ from retainer.serve.settings import Limits, Settings, host_names, is_local, read
 TOKEN = "a-token-of-some-length"
 
 
-def run(places, steps, settings=None):
-    """Start an application and take some steps with its client."""
+def run(pair, steps, settings=None):
+    """Start a fresh application of the first version and take some steps with its client and its registry."""
 
     async def all_():
-        async with serving(places, settings) as (client, registry):
+        async with serving({"v1": pair["v1"]}, settings) as (client, registry):
             return await steps(client, registry)
 
     return asyncio.run(all_())
 
 
-def post(pair, content, settings=None, **headers):
+@pytest.fixture
+def post(applications):
     """Send bytes to predict."""
-    usual = {"Content-Type": "application/json"}
 
-    async def steps(client, _):
-        return await client.post("/v1/predict", content=content, headers={**usual, **headers})
+    def send(content, settings=None, **headers):
+        headers = {"Content-Type": "application/json", **headers}
+        return applications.ask("POST", "/v1/predict", settings, content=content, headers=headers)
 
-    return run({"v1": pair["v1"]}, steps, settings)
-
-
-def complaint(answer, status, code):
-    """Check that an answer is a complaint of ours, and return its sentence."""
-    assert answer.status_code == status, answer.text
-    told = answer.json()
-    assert set(told) == {"error"} and set(told["error"]) == {"code", "message"} and told["error"]["code"] == code
-    assert_headers(answer)
-    return told["error"]["message"]
+    return send
 
 
-def assert_headers(answer):
+def error_message(response, status, code):
+    """Check that a response is an error in our form, and return its sentence."""
+    assert response.status_code == status, response.text
+    body = response.json()
+    assert set(body) == {"error"} and set(body["error"]) == {"code", "message"} and body["error"]["code"] == code
+    assert_headers(response)
+    return body["error"]["message"]
+
+
+def assert_headers(response):
     for name, value in SECURITY_HEADERS.items():
-        assert answer.headers[name] == value
-    assert "'unsafe" not in SECURITY_HEADERS["content-security-policy"] and "server" not in answer.headers
+        assert response.headers[name] == value
+    assert "'unsafe" not in SECURITY_HEADERS["content-security-policy"] and "server" not in response.headers
 
 
 class TestBodies:
@@ -77,26 +78,26 @@ class TestBodies:
             (b"null", 422, "invalid_request"),
         ],
     )
-    def test_what_is_no_question_is_refused_in_a_sentence(self, pair, body, status, code):
-        assert len(complaint(post(pair, body), status, code)) < 500
+    def test_what_is_not_a_request_is_refused_in_a_sentence(self, post, body, status, code):
+        assert len(error_message(post(body), status, code)) < 500
 
     @pytest.mark.parametrize(
         "text", ["\\u0000", "\\u202e\\u2066 boston \\u2069", "\\uFEFF", "\\ud83d\\ude00", "\\u0085\\u2028"]
     )
-    def test_odd_characters_are_texts_like_any_other(self, pair, text):
-        answer = post(pair, f'{{"texts": "play {text} boston"}}'.encode())
-        assert answer.status_code == 200 and len(answer.json()["results"]) == 1
+    def test_odd_characters_are_texts_like_any_other(self, post, text):
+        response = post(f'{{"texts": "play {text} boston"}}'.encode())
+        assert response.status_code == 200 and len(response.json()["results"]) == 1
 
     @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "", "application/jsonx"])
-    def test_only_what_says_it_is_json_is_read(self, pair, kind):
-        """Pages elsewhere may send the other kinds without asking first."""
-        complaint(post(pair, b'{"texts": "a"}', **{"Content-Type": kind}), 415, "not_json")
+    def test_only_a_body_declared_as_json_is_read(self, post, kind):
+        """Pages elsewhere may send the other types without a preflight."""
+        error_message(post(b'{"texts": "a"}', **{"Content-Type": kind}), 415, "not_json")
 
-    def test_a_kind_with_more_to_say_is_json_too(self, pair):
-        assert post(pair, b'{"texts": "a"}', **{"Content-Type": "Application/JSON; charset=utf-8"}).status_code == 200
+    def test_a_media_type_with_parameters_is_json_too(self, post):
+        assert post(b'{"texts": "a"}', **{"Content-Type": "Application/JSON; charset=utf-8"}).status_code == 200
 
     def test_a_body_is_cut_off_while_it_comes(self, pair):
-        """It says nothing about its length, and would never end."""
+        """It does not declare its length, and would never end."""
         sent = 0
 
         async def endless():
@@ -112,24 +113,25 @@ class TestBodies:
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("retainer.serve.guard.LINGER_BYTES", 50_000)
-            answer = run({"v1": pair["v1"]}, steps, Settings(Limits(body=10_000)))
-        complaint(answer, 413, "body_too_large")
+            answer = run(pair, steps, Settings(Limits(body=10_000)))
+        error_message(answer, 413, "body_too_large")
         assert answer.headers["connection"] == "close" and 10_000 < sent < 200_000
 
-    def test_a_body_that_says_it_is_too_long_is_not_read(self, pair):
-        assert "1000 bytes" in complaint(post(pair, b"x" * 1001, Settings(Limits(body=1000))), 413, "body_too_large")
+    def test_a_body_that_declares_too_many_bytes_is_not_read(self, post):
+        settings = Settings(Limits(body=1000))
+        assert "1000 bytes" in error_message(post(b"x" * 1001, settings), 413, "body_too_large")
         exact = json.dumps({"texts": "a" * 984}).encode()
-        assert len(exact) == 997 and post(pair, exact + b"   ", Settings(Limits(body=1000))).status_code == 200
+        assert len(exact) == 997 and post(exact + b"   ", settings).status_code == 200
 
-    def test_texts_and_characters(self, pair):
+    def test_texts_and_characters(self, post):
         settings = Settings(Limits(texts=3, characters=10))
         for texts, code in (
             (["a"] * 4, "too_many_texts"),
             ("a" * 11, "text_too_long"),
             (["a", "b" * 11], "text_too_long"),
         ):
-            complaint(post(pair, json.dumps({"texts": texts}).encode(), settings), 422, code)
-        assert post(pair, json.dumps({"texts": ["a" * 10] * 3}).encode(), settings).status_code == 200
+            error_message(post(json.dumps({"texts": texts}).encode(), settings), 422, code)
+        assert post(json.dumps({"texts": ["a" * 10] * 3}).encode(), settings).status_code == 200
 
     def test_a_slow_body_is_not_awaited(self, pair):
         async def slow():
@@ -141,11 +143,11 @@ class TestBodies:
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("retainer.serve.guard.LINGER_SECONDS", 0.1)
-            complaint(run({"v1": pair["v1"]}, steps, Settings(Limits(receive_seconds=0.2))), 408, "slow_body")
+            error_message(run(pair, steps, Settings(Limits(receive_seconds=0.2))), 408, "slow_body")
 
 
 class Held:
-    """A version that works only when it is let."""
+    """A version that predicts only once it is set free."""
 
     def __init__(self, registry):
         self.free, self.given = threading.Event(), 0
@@ -158,8 +160,8 @@ class Held:
         return self.real(texts)
 
 
-class TestCrowds:
-    def test_too_many_at_once_are_told_to_come_again(self, pair):
+class TestManyClients:
+    def test_too_many_at_once_are_asked_to_retry(self, pair):
         async def steps(client, registry):
             held = Held(registry)
             asking = [asyncio.create_task(client.post("/v1/predict", json={"texts": "boston"}))]
@@ -171,13 +173,13 @@ class TestCrowds:
             held.free.set()
             return refused, probes, await asyncio.gather(*asking)
 
-        refused, probes, answers = run({"v1": pair["v1"]}, steps, Settings(Limits(requests=3)))
-        complaint(refused, 503, "busy")
+        refused, probes, answers = run(pair, steps, Settings(Limits(requests=3)))
+        error_message(refused, 503, "busy")
         assert refused.headers["retry-after"] == "1"
         assert [answer.status_code for answer in (*probes, *answers)] == [200] * 7
-        books = samples(probes[-1].text)
-        assert total(books, "retainer_requests_in_flight") == 3 and total(books, "retainer_queue_texts") == 2
-        assert total(books, "retainer_requests_total", route="/v1/predict", status="503") == 1
+        metrics = samples(probes[-1].text)
+        assert total(metrics, "retainer_requests_in_flight") == 3 and total(metrics, "retainer_queue_texts") == 2
+        assert total(metrics, "retainer_requests_total", route="/v1/predict", status="503") == 1
 
     def test_what_takes_too_long_is_given_up(self, pair):
         async def steps(client, registry):
@@ -190,41 +192,41 @@ class TestCrowds:
             later = await client.post("/v1/predict", json={"texts": "boston"})
             return await first, second, later, held.given
 
-        first, second, later, given = run({"v1": pair["v1"]}, steps, Settings(Limits(answer_seconds=0.3)))
+        first, second, later, given = run(pair, steps, Settings(Limits(answer_seconds=0.3)))
         for answer in (first, second):
-            complaint(answer, 504, "timeout")
-        assert later.status_code == 200 and given == 2, "the two texts nobody waited for were not computed"
+            error_message(answer, 504, "timeout")
+        assert later.status_code == 200 and given == 2, "the two texts of the client that gave up were not computed"
 
-    def test_a_failure_of_ours_tells_no_text(self, pair):
+    def test_an_internal_error_reveals_no_text(self, pair):
         async def steps(client, registry):
             def fails(texts):
                 raise ValueError(f"cannot do {texts}")
 
             registry.get().batches._predict = fails
             answer = await client.post("/v1/predict", json={"texts": "a secret"})
-            return answer, list(registry.said)
+            return answer, list(registry.lines)
 
-        answer, said = run({"v1": pair["v1"]}, steps)
-        complaint(answer, 500, "our_fault")
-        assert len(said) == 1 and "ValueError" in said[0] and "secret" not in said[0] + answer.text
+        answer, lines = run(pair, steps)
+        error_message(answer, 500, "our_fault")
+        assert len(lines) == 1 and "ValueError" in lines[0] and "secret" not in lines[0] + answer.text
 
     def test_batches_of_many_clients_are_counted(self, pair):
         async def steps(client, _):
             await asyncio.gather(*(client.post("/v1/predict", json={"texts": "play boston"}) for _ in range(64)))
             return samples((await client.get("/metrics")).text)
 
-        books = run({"v1": pair["v1"]}, steps)
-        texts, batches = total(books, "retainer_batch_texts_sum"), total(books, "retainer_batch_texts_count")
+        metrics = run(pair, steps)
+        texts, batches = total(metrics, "retainer_batch_texts_sum"), total(metrics, "retainer_batch_texts_count")
         assert texts == 64 and texts / batches > 4, "clients share batches"
-        assert total(books, "retainer_texts_total", version="v1") == 64
-        assert total(books, "retainer_request_seconds_count", route="/v1/predict") == 64
-        assert total(books, "retainer_request_seconds_bucket", route="/v1/predict", le="+Inf") == 64
-        assert total(books, "retainer_queue_texts") == 0 and total(books, "retainer_version_stale") == 0
+        assert total(metrics, "retainer_texts_total", version="v1") == 64
+        assert total(metrics, "retainer_request_seconds_count", route="/v1/predict") == 64
+        assert total(metrics, "retainer_request_seconds_bucket", route="/v1/predict", le="+Inf") == 64
+        assert total(metrics, "retainer_queue_texts") == 0 and total(metrics, "retainer_version_stale") == 0
 
 
 class TestToken:
     @pytest.mark.parametrize(
-        "shown",
+        "sent",
         [
             None,
             "",
@@ -237,32 +239,26 @@ class TestToken:
             "Bearer \u00e9",
         ],
     )
-    def test_without_the_right_one_nothing_is_told(self, pair, shown):
-        async def steps(client, _):
-            headers = {} if shown is None else {"Authorization": shown.encode("latin-1")}
-            return [
-                await client.post("/v1/predict", json={"texts": "a"}, headers=headers),
-                await client.post("/v1/reload", headers=headers),
-                *[
-                    await client.get(path, headers=headers)
-                    for path in ("/v1/versions", "/metrics", "/v1/nothing", "/page/x")
-                ],
-            ]
+    def test_without_the_right_one_nothing_is_revealed(self, applications, sent):
+        options = {"headers": {} if sent is None else {"Authorization": sent.encode("latin-1")}}
+        requests = [
+            ("POST", "/v1/predict", {"json": {"texts": "a"}, **options}),
+            ("POST", "/v1/reload", options),
+            *[("GET", path, options) for path in ("/v1/versions", "/metrics", "/v1/nothing", "/page/x")],
+        ]
+        for response in applications.ask_all(requests, Settings(token=TOKEN)):
+            error_message(response, 401, "unauthorised")
+            assert response.headers["www-authenticate"] == "Bearer" and TOKEN not in response.text
 
-        for answer in run({"v1": pair["v1"]}, steps, Settings(token=TOKEN)):
-            complaint(answer, 401, "unauthorised")
-            assert answer.headers["www-authenticate"] == "Bearer" and TOKEN not in answer.text
-
-    def test_with_it_all_is_as_ever(self, pair):
-        async def steps(client, _):
-            headers = {"Authorization": f"bearer {TOKEN}"}
-            return [
-                await client.post("/v1/predict", json={"texts": "a"}, headers=headers),
-                await client.get("/metrics", headers=headers),
-                *[await client.get(path) for path in ("/healthz", "/readyz", "/docs", "/docs.css", "/openapi.json")],
-            ]
-
-        assert [answer.status_code for answer in run({"v1": pair["v1"]}, steps, Settings(token=TOKEN))] == [200] * 7
+    def test_with_it_everything_is_answered(self, applications):
+        options = {"headers": {"Authorization": f"bearer {TOKEN}"}}
+        requests = [
+            ("POST", "/v1/predict", {"json": {"texts": "a"}, **options}),
+            ("GET", "/metrics", options),
+            *[("GET", path, {}) for path in ("/healthz", "/readyz", "/docs", "/docs.css", "/openapi.json")],
+        ]
+        responses = applications.ask_all(requests, Settings(token=TOKEN))
+        assert [response.status_code for response in responses] == [200] * 7
 
     def test_it_is_read_from_a_file(self, tmp_path):
         file = tmp_path / "token"
@@ -288,36 +284,35 @@ class TestBrowsers:
             ("BREW", "/healthz", 405),
         ],
     )  # fmt: skip
-    def test_every_answer_has_the_headers(self, pair, method, path, status):
-        answer = run({"v1": pair["v1"]}, lambda client, _: client.request(method, path))
-        assert answer.status_code == status
-        assert_headers(answer)
+    def test_every_response_has_the_headers(self, applications, method, path, status):
+        response = applications.ask(method, path)
+        assert response.status_code == status
+        assert_headers(response)
         if status >= 400:
-            assert set(answer.json()["error"]) == {"code", "message"}
+            assert set(response.json()["error"]) == {"code", "message"}
 
-    def test_another_origin_is_let_in_only_where_it_was_asked_for(self, pair):
+    def test_another_origin_is_admitted_only_if_it_is_configured(self, applications):
         ours, other = "https://page.example", "https://evil.example"
-        flight = {
+        preflight = {
             "Access-Control-Request-Method": "POST",
             "Access-Control-Request-Headers": "authorization,content-type",
         }
 
-        def asked(origin, settings):
-            async def steps(client, _):
-                before = await client.options("/v1/predict", headers={"Origin": origin, **flight})
-                headers = {"Origin": origin, "Authorization": f"Bearer {TOKEN}"}
-                return before, await client.post("/v1/predict", json={"texts": "a"}, headers=headers)
-
-            return [
-                answer.headers.get("access-control-allow-origin") for answer in run({"v1": pair["v1"]}, steps, settings)
+        def allowed(origin, settings):
+            headers = {"Origin": origin, "Authorization": f"Bearer {TOKEN}"}
+            requests = [
+                ("OPTIONS", "/v1/predict", {"headers": {"Origin": origin, **preflight}}),
+                ("POST", "/v1/predict", {"json": {"texts": "a"}, "headers": headers}),
             ]
+            responses = applications.ask_all(requests, settings)
+            return [response.headers.get("access-control-allow-origin") for response in responses]
 
-        assert asked(ours, Settings()) == [None, None]
-        assert asked(ours, Settings(origins=(ours,), token=TOKEN)) == [ours, ours]
-        assert asked(other, Settings(origins=(ours,), token=TOKEN)) == [None, None]
+        assert allowed(ours, Settings()) == [None, None]
+        assert allowed(ours, Settings(origins=(ours,), token=TOKEN)) == [ours, ours]
+        assert allowed(other, Settings(origins=(ours,), token=TOKEN)) == [None, None]
 
     @pytest.mark.parametrize("origin", ["example.org", "https://example.org/", "https://a b", "javascript:1", ""])
-    def test_what_is_no_origin_is_refused(self, origin):
+    def test_what_is_not_an_origin_is_refused(self, origin):
         with pytest.raises(InputError):
             Settings(origins=(origin,))
 
@@ -327,13 +322,13 @@ class TestBrowsers:
          ("own.example:80", 200), ("evil.example", 421), ("127.0.0.1.evil.example", 421),
          ("evil.example:localhost", 421), ("", 421)],
     )  # fmt: skip
-    def test_a_name_that_is_not_ours_is_not_answered(self, pair, host, status):
-        """A stranger's page may let its own name point to this machine."""
+    def test_a_host_name_that_is_not_ours_is_refused(self, applications, host, status):
+        """A page elsewhere may let its own name point to this machine."""
         settings = Settings(hosts=host_names("127.0.0.1", ("Own.example",)))
-        answer = run({"v1": pair["v1"]}, lambda client, _: client.get("/v1/versions", headers={"Host": host}), settings)
-        assert answer.status_code == status
+        response = applications.ask("GET", "/v1/versions", settings, headers={"Host": host})
+        assert response.status_code == status
         if status == 421:
-            complaint(answer, 421, "unknown_host")
+            error_message(response, 421, "unknown_host")
 
     def test_which_addresses_are_local(self):
         assert [is_local(host) for host in ("127.0.0.1", "::1", "localhost", "127.8.8.8")] == [True] * 4
@@ -341,6 +336,6 @@ class TestBrowsers:
         assert host_names("0.0.0.0", ()) == () and host_names("0.0.0.0", ("A.b",)) == ("a.b",)
 
     @pytest.mark.parametrize("limit", [field.name for field in fields(Limits)])
-    def test_limits_under_which_nothing_works_are_refused(self, limit):
+    def test_limits_that_would_refuse_everything_are_refused(self, limit):
         with pytest.raises(InputError, match=limit):
             Limits(**{limit: 0})

@@ -1,16 +1,14 @@
-"""A new version takes over while others are asked; a broken one does not."""
+"""A new version takes over between two requests; a broken one does not."""
 
 import asyncio
 import os
 import shutil
 
 import pytest
-from serving import samples, serving, soon, total
+from serving import loaded, samples, serving, soon, total
 
 from retainer.errors import InputError
-from retainer.serve.metrics import Metrics
 from retainer.serve.model_paths import folder_state, paths_by_name
-from retainer.serve.registry import Registry
 from retainer.serve.settings import Settings
 from retainer.versions.version import load
 
@@ -20,7 +18,7 @@ TEXT = "play songs by boston on the drive to paris"
 
 @pytest.fixture
 def current(pair, tmp_path):
-    """A link to the first version, as people who deploy have one."""
+    """A link to the first version, as in a deployment."""
     link = tmp_path / "current"
     link.symlink_to(pair["v1"])
     return link
@@ -36,51 +34,54 @@ def hash_of(folder):
     return load(folder, device="cpu").lineage.own_hash
 
 
-async def crowd(client, seconds_or_until, count=8):
-    """Ask over and over from several sides until something is true; return all answers."""
-    answers = []
+async def many_clients(client, answers, over, count=8):
+    """Ask over and over from several sides until it is over, and collect the answers."""
 
     async def one():
-        while not seconds_or_until():
+        while not over.is_set():
             answers.append(await client.post("/v1/predict", json={"texts": [TEXT, "boston"]}))
 
     await asyncio.gather(*(one() for _ in range(count)))
-    return answers
 
 
 def test_a_swap_under_load_loses_no_request(current, pair):
     async def run():
         async with serving({"current": current}) as (client, registry):
-            old, over = registry.get(), asyncio.Event()
-            asking = asyncio.create_task(crowd(client, over.is_set))
+            old, over, answers = registry.get(), asyncio.Event(), []
+            asking = asyncio.create_task(many_clients(client, answers, over))
+
+            async def more_answers(count):
+                enough = len(answers) + count
+                await soon(lambda: len(answers) >= enough)
+
             for target in ("v2", "v1", "v2"):
-                await asyncio.sleep(0.2)
+                await more_answers(20)
                 repoint(current, pair[target])
                 assert await registry.reload() == {"current": "swapped"}
-            await asyncio.sleep(0.2)
+            await more_answers(40)
             over.set()
-            answers = await asking
+            await asking
             old.batches.join(10)
-            return answers, old, samples((await client.get("/metrics")).text), registry.said
+            return answers, old, samples((await client.get("/metrics")).text), registry.lines
 
-    answers, old, books, said = asyncio.run(run())
+    answers, old, metrics, lines = asyncio.run(run())
     assert {answer.status_code for answer in answers} == {200}
-    told = [answer.json() for answer in answers]
-    hashes = [one["version"]["hash"] for one in told]
+    bodies = [answer.json() for answer in answers]
+    hashes = [body["version"]["hash"] for body in bodies]
     one, two = hash_of(pair["v1"]), hash_of(pair["v2"])
     assert set(hashes) == {one, two} and hashes[0] == one and hashes[-1] == two
     wanted = {hash_of(pair[name]): load(pair[name], device="cpu").predict([TEXT, "boston"]) for name in pair}
-    for answer in told:
-        types = [[e["entity_group"] for e in result["entities"]] for result in answer["results"]]
-        assert types == [[e["entity_group"] for e in text] for text in wanted[answer["version"]["hash"]]]
-    assert not old.batches._thread.is_alive(), "the old one has gone home"
-    assert total(books, "retainer_reloads_total", outcome="swapped") == 3
-    assert total(books, "retainer_batch_texts_sum") >= 2 * len(answers)
-    assert total(books, "retainer_version_info", hash=two) == 1 and len(said) == 3
+    for body in bodies:
+        types = [[e["entity_group"] for e in result["entities"]] for result in body["results"]]
+        assert types == [[e["entity_group"] for e in text] for text in wanted[body["version"]["hash"]]]
+    assert not old.batches._thread.is_alive(), "the thread of the old version has ended"
+    assert total(metrics, "retainer_reloads_total", outcome="swapped") == 3
+    assert total(metrics, "retainer_batch_texts_sum") >= 2 * len(answers)
+    assert total(metrics, "retainer_version_info", hash=two) == 1 and len(lines) == 3
 
 
 @pytest.mark.parametrize("damage", ["weights", "missing", "labels", "empty"])
-def test_a_broken_version_leaves_the_old_one_on_duty_and_says_so(current, pair, tmp_path, damage):
+def test_a_broken_version_leaves_the_old_one_in_place_and_is_logged(current, pair, tmp_path, damage):
     broken = tmp_path / "broken"
     shutil.copytree(pair["v2"], broken)
     if damage == "weights":
@@ -98,34 +99,34 @@ def test_a_broken_version_leaves_the_old_one_on_duty_and_says_so(current, pair, 
             assert await registry.reload() == {"current": "failed"}
             answer = await client.post("/v1/predict", json={"texts": TEXT})
             stale = [await client.get(path) for path in ("/readyz", "/v1/versions", "/metrics")]
-            said = list(registry.said)
+            lines = list(registry.lines)
             watched = await registry.reload(["current"])
-            assert watched == {"current": "unchanged"}, "what failed is not tried again and again by who watches"
+            assert watched == {"current": "unchanged"}, "a watch does not retry what failed again and again"
             repoint(current, pair["v2"])
             assert await registry.reload() == {"current": "swapped"}
-            return answer, stale, said, [await client.get("/readyz"), await client.get("/metrics")]
+            return answer, stale, lines, [await client.get("/readyz"), await client.get("/metrics")]
 
-    answer, (ready, versions, books), said, (ready_again, books_again) = asyncio.run(run())
+    answer, (ready, versions, metrics), lines, (ready_again, metrics_again) = asyncio.run(run())
     assert answer.status_code == 200 and answer.json()["version"]["hash"] == hash_of(pair["v1"])
     assert ready.status_code == 200 and ready.json()["versions"][0]["state"] == "stale"
     assert versions.json()["versions"][0]["reload_failed"]
-    assert total(samples(books.text), "retainer_version_stale") == 1
-    assert total(samples(books.text), "retainer_reloads_total", outcome="failed") == 1
-    assert "the old one is still served" in said[0]
+    assert total(samples(metrics.text), "retainer_version_stale") == 1
+    assert total(samples(metrics.text), "retainer_reloads_total", outcome="failed") == 1
+    assert "the old one is still served" in lines[0]
     assert ready_again.json()["versions"][0]["state"] == "ready"
-    assert total(samples(books_again.text), "retainer_version_stale") == 0
+    assert total(samples(metrics_again.text), "retainer_version_stale") == 0
 
 
 def test_a_watched_folder_is_reloaded_by_itself_once_it_has_settled(pair, tmp_path):
     """The folder is replaced file by file, as cp does it: half of it is never loaded."""
-    place = tmp_path / "served"
-    shutil.copytree(pair["v1"], place)
+    folder = tmp_path / "served"
+    shutil.copytree(pair["v1"], folder)
 
     async def run():
-        async with serving({"v": place}) as (client, registry):
+        async with serving({"v": folder}) as (client, registry):
             watching = asyncio.create_task(registry.watch(0.1))
             for file in sorted(pair["v2"].iterdir()):
-                shutil.copy(file, place / file.name)
+                shutil.copy(file, folder / file.name)
                 await asyncio.sleep(0.06)
                 assert (await client.post("/v1/predict", json={"texts": TEXT})).status_code == 200
             await soon(lambda: registry.get().hash == hash_of(pair["v2"]))
@@ -135,15 +136,15 @@ def test_a_watched_folder_is_reloaded_by_itself_once_it_has_settled(pair, tmp_pa
     assert total(asyncio.run(run()), "retainer_reloads_total", outcome="failed") == 0
 
 
-def test_weights_on_duty_do_not_depend_on_their_file(pair, tmp_path):
-    """Whoever truncates a file that is mapped into memory would break the process."""
-    place = tmp_path / "served"
-    shutil.copytree(pair["v2"], place)
-    wanted = load(place, device="cpu").predict(TEXT)
+def test_loaded_weights_do_not_depend_on_their_file(pair, tmp_path):
+    """Truncating a file that is mapped into memory would crash the process."""
+    folder = tmp_path / "served"
+    shutil.copytree(pair["v2"], folder)
+    wanted = load(folder, device="cpu").predict(TEXT)
 
     async def run():
-        async with serving({"v": place}) as (client, _):
-            with (place / "model.safetensors").open("r+b") as file:
+        async with serving({"v": folder}) as (client, _):
+            with (folder / "model.safetensors").open("r+b") as file:
                 file.truncate(100)
             return await client.post("/v1/predict", json={"texts": TEXT})
 
@@ -153,9 +154,9 @@ def test_weights_on_duty_do_not_depend_on_their_file(pair, tmp_path):
 
 
 class TestOnRequest:
-    def ask(self, places, settings, headers, change):
+    def ask(self, paths, settings, headers, change):
         async def run():
-            async with serving(places, settings) as (client, _):
+            async with serving(paths, settings) as (client, _):
                 change()
                 return await client.post("/v1/reload", headers=headers)
 
@@ -167,17 +168,17 @@ class TestOnRequest:
 
     def test_with_the_token_it_swaps(self, current, pair):
         right = {"Authorization": f"Bearer {TOKEN}"}
-        places = {"current": current, "v1": pair["v1"]}
-        answer = self.ask(places, Settings(token=TOKEN), right, lambda: repoint(current, pair["v2"]))
+        paths = {"current": current, "v1": pair["v1"]}
+        answer = self.ask(paths, Settings(token=TOKEN), right, lambda: repoint(current, pair["v2"]))
         assert answer.json() == {"versions": {"current": "swapped", "v1": "unchanged"}}
 
-    def test_a_failure_is_told_without_the_path(self, current, tmp_path):
+    def test_a_failure_is_reported_without_the_path(self, current, tmp_path):
         right = {"Authorization": f"Bearer {TOKEN}"}
         answer = self.ask({"current": current}, Settings(token=TOKEN), right, lambda: repoint(current, tmp_path / "no"))
         assert answer.status_code == 409 and answer.json()["error"]["code"] == "reload_failed"
         assert str(tmp_path) not in answer.text
 
-    def test_what_failed_is_tried_again_when_somebody_asks(self, current, tmp_path, pair):
+    def test_what_failed_is_retried_on_request(self, current, tmp_path, pair):
         async def twice():
             repoint(current, tmp_path / "no")
             first, second = await registry.reload(), await registry.reload()
@@ -185,7 +186,7 @@ class TestOnRequest:
             repoint(current, pair["v2"])
             return first, second, watched, await registry.reload()
 
-        registry = Registry({"current": str(current)}, Metrics(), lambda _: None, device="cpu")
+        registry = loaded({"current": current})
         try:
             outcomes = asyncio.run(twice())
         finally:
@@ -193,7 +194,7 @@ class TestOnRequest:
         assert [one["current"] for one in outcomes] == ["failed", "failed", "unchanged", "swapped"]
 
 
-class TestPlaces:
+class TestPaths:
     def test_names(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         (tmp_path / "a=b").mkdir()
@@ -206,18 +207,18 @@ class TestPlaces:
         assert paths_by_name(["."]) == {tmp_path.name: "."}
 
     @pytest.mark.parametrize("specs", [["x/v1", "y/v1"], ["=x"], ["x="], [" =x"]])
-    def test_names_that_are_none(self, specs):
+    def test_names_that_are_empty_or_not_unique(self, specs):
         with pytest.raises(InputError):
             paths_by_name(specs)
 
-    def test_a_stamp_changes_with_the_files_and_with_the_link(self, current, pair):
+    def test_the_state_of_a_folder_changes_with_the_files_and_with_the_link(self, current, pair):
         before = folder_state(current)
         assert before == folder_state(current) != folder_state(pair["v2"])
         repoint(current, pair["v2"])
         assert folder_state(current) != before
         assert folder_state("no/such/folder") == ()
 
-    def test_nobody_starts_with_a_version_that_cannot_be_loaded(self, tmp_path, encoder):
-        for place in (tmp_path / "nothing", encoder):
+    def test_a_version_that_cannot_be_loaded_is_an_error_at_the_start(self, tmp_path, encoder):
+        for path in (tmp_path / "nothing", encoder):
             with pytest.raises(InputError):
-                Registry({"v": str(place)}, Metrics(), print, device="cpu")
+                loaded({"v": path})

@@ -1,43 +1,42 @@
-"""The process: how it starts, what it does with what is no HTTP, with slow clients and with signals, how it ends."""
+"""The server at its port: bytes that are not HTTP, slow clients, signals, and how it starts and ends."""
 
 import json
 import os
+import re
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
 import urllib.request
+from pathlib import Path
 
 import pytest
-from serving import Process, asked, one_answer, samples, started, total, until
+from serving import one_response, predict_request, received, samples, served, started, total, until
 
+import retainer
 from retainer.cli.main import main
+from retainer.serve import guard
 from retainer.serve.response_headers import SECURITY_HEADERS
+from retainer.serve.settings import LOCAL_HOSTS, Limits, Settings
 
 TEXT = "play songs by boston on the drive to paris"
-
-
-@pytest.fixture(scope="module")
-def server(pair):
-    with started(pair["v1"], pair["v2"]) as one:
-        yield one
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 
 
 def get(server, path):
-    with urllib.request.urlopen(f"{server.address}{path}") as answer:
-        return answer.read()
+    with urllib.request.urlopen(f"{server.address}{path}") as response:
+        return response.read()
 
 
-def status(answer):
-    """The status, and the document of an answer."""
-    head, _, body = answer.partition(b"\r\n\r\n")
+def in_flight(server):
+    return total(samples(get(server, "/metrics").decode()), "retainer_requests_in_flight")
+
+
+def parsed(response):
+    """The status and the document of a response."""
+    head, _, body = response.partition(b"\r\n\r\n")
     return int(head.split(b" ")[1]), json.loads(body)
-
-
-def told(answer):
-    return json.loads(answer.partition(b"\r\n\r\n")[2])
 
 
 class TestBytes:
@@ -55,12 +54,12 @@ class TestBytes:
             b"POST /v1/predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
         ],
     )
-    def test_what_is_no_http_is_told_so_with_all_headers(self, server, data):
-        answer = server.raw(data)
-        code, told = status(answer)
-        assert code == 400 and told["error"]["code"] == "invalid_http"
+    def test_what_is_not_http_is_answered_with_all_headers(self, server, data):
+        response = server.raw(data)
+        status, body = parsed(response)
+        assert status == 400 and body["error"]["code"] == "invalid_http"
         for name, value in SECURITY_HEADERS.items():
-            assert f"{name}: {value}".encode() in answer
+            assert f"{name}: {value}".encode() in response
         assert json.loads(get(server, "/healthz")) == {"alive": True}
 
     @pytest.mark.parametrize(
@@ -76,10 +75,10 @@ class TestBytes:
         ],
     )
     def test_tricks_with_paths(self, server, target):
-        answer = server.raw(b"GET " + target + b" HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
-        assert status(answer)[0] in (400, 404) and b"root:" not in answer
+        response = server.raw(b"GET " + target + b" HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+        assert parsed(response)[0] in (400, 404) and b"root:" not in response
 
-    def test_ten_megabytes_are_refused_and_the_client_hears_it(self, server):
+    def test_ten_megabytes_are_refused_and_the_client_reads_why(self, server):
         """The client sends everything before it reads, as most do."""
         body = b"x" * 10_000_000
         head = b"POST /v1/predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
@@ -87,52 +86,47 @@ class TestBytes:
             head + b"Content-Length: 10000000\r\n\r\n" + body,
             head + b"Transfer-Encoding: chunked\r\n\r\n" + b"989680\r\n" + body + b"\r\n0\r\n\r\n",
         ):
-            code, told = status(server.raw(sent, wait=20))
-            assert code == 413 and told["error"]["code"] == "body_too_large"
+            status, answer = parsed(server.raw(sent, wait=20))
+            assert status == 413 and answer["error"]["code"] == "body_too_large"
 
-    def test_several_questions_on_one_connection(self, server):
+    def test_several_requests_on_one_connection(self, server):
         last = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
-        answer = server.raw(asked(TEXT) * 3 + last)
-        assert answer.count(b"HTTP/1.1 200 OK") == 4 and answer.count(b'"results"') == 3
+        responses = server.raw(predict_request(TEXT) * 3 + last)
+        assert responses.count(b"HTTP/1.1 200 OK") == 4 and responses.count(b'"results"') == 3
 
-    def test_a_client_that_leaves_harms_nobody(self, server):
+    def test_a_client_that_leaves_does_no_harm(self, server):
         for _ in range(20):
-            with socket.create_connection(("127.0.0.1", server.port)) as connection:
-                connection.sendall(asked([TEXT] * 50))
-        until(lambda: total(samples(get(server, "/metrics").decode()), "retainer_requests_in_flight") == 0)
-        code, told = status(server.raw(asked(TEXT).replace(b"Host", b"Connection: close\r\nHost", 1)))
-        assert code == 200 and told["results"]
+            with server.connect() as connection:
+                connection.sendall(predict_request([TEXT] * 50))
+        until(lambda: in_flight(server) == 0)
+        status, body = parsed(server.raw(predict_request(TEXT).replace(b"Host", b"Connection: close\r\nHost", 1)))
+        assert status == 200 and body["results"]
 
 
 class TestSlowClients:
-    """With short limits, set in the process that is started, for the defaults would take a while."""
+    """With short limits, for the defaults would take a while."""
 
     @pytest.fixture(scope="class")
     def impatient(self, pair):
-        code = (
-            "import sys, retainer.serve.settings as s; from retainer.cli.main import main\n"
-            "plain = s.Limits.__init__.__defaults__\n"
-            "s.Limits.__init__.__defaults__ = (*plain[:5], 0.5, 4)\n"
-            "sys.exit(main(sys.argv[1:]))"
-        )
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(guard, "LINGER_SECONDS", 0.2)
+            with served(pair["v1"], settings=Settings(Limits(receive_seconds=0.5), hosts=LOCAL_HOSTS)) as running:
+                yield running
 
-        class Impatient(Process):
-            command = (sys.executable, "-c", code)
-
-        one = Impatient(pair["v1"])
-        yield one
-        assert one.stop() == 0
-        one.process.stderr.close()
-
-    @pytest.mark.parametrize("sent", [b"", b"GET /heal", b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX: "])
-    def test_a_head_that_does_not_come_is_not_awaited(self, impatient, sent):
+    def test_a_head_that_does_not_come_is_not_awaited(self, impatient):
         began = time.monotonic()
-        assert impatient.raw(sent, wait=20) == b"" and time.monotonic() - began < 10
+        connections = [impatient.connect() for _ in range(3)]
+        heads = (b"", b"GET /heal", b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ")
+        for connection, sent in zip(connections, heads, strict=True):
+            connection.sendall(sent)
+        for connection in connections:
+            with connection:
+                assert received(connection) == b"" and time.monotonic() - began < 10
 
-    def test_nor_one_that_drips_after_a_first_question(self, impatient):
-        with socket.create_connection(("127.0.0.1", impatient.port), timeout=20) as connection:
-            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-            assert b"alive" in one_answer(connection)
+    def test_nor_one_that_drips_after_a_first_request(self, impatient):
+        with impatient.connect() as connection:
+            connection.sendall(HEALTH)
+            assert b"alive" in one_response(connection)
             began, closed = time.monotonic(), False
             while time.monotonic() - began < 10 and not closed:
                 try:
@@ -146,83 +140,111 @@ class TestSlowClients:
             assert closed
 
     def test_a_body_that_does_not_come_is_not_awaited(self, impatient):
-        code, told = status(impatient.raw(asked(TEXT)[:-5], wait=20))
-        assert code == 408 and told["error"]["code"] == "slow_body"
+        status, body = parsed(impatient.raw(predict_request(TEXT)[:-5], wait=20))
+        assert status == 408 and body["error"]["code"] == "slow_body"
 
-    def test_more_connections_than_there_may_be_are_told_so(self, impatient):
-        idle = [socket.create_connection(("127.0.0.1", impatient.port), timeout=20) for _ in range(4)]
-        try:
-            answer = impatient.raw(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", wait=20)
-        finally:
-            for one in idle:
-                one.close()
-        code, told = status(answer)
-        assert code == 503 and told["error"]["code"] == "busy" and b"retry-after: 1" in answer
-        until(lambda: impatient.raw(b"GET /healthz HTTP/1.0\r\n\r\n", wait=20).endswith(b'{"alive":true}'))
+    def test_more_connections_than_allowed_are_refused(self, pair):
+        with served(pair["v1"], settings=Settings(Limits(connections=4), hosts=LOCAL_HOSTS)) as server:
+            idle = [server.connect() for _ in range(4)]
+            try:
+                response = server.raw(HEALTH, wait=20)
+            finally:
+                for connection in idle:
+                    connection.close()
+            status, body = parsed(response)
+            assert status == 503 and body["error"]["code"] == "busy" and b"retry-after: 1" in response
+            until(lambda: server.raw(b"GET /healthz HTTP/1.0\r\n\r\n", wait=20).endswith(b'{"alive":true}'))
 
 
 class TestSignals:
-    def test_the_end_answers_what_has_begun(self, pair):
-        """Thirty questions are under way when the process is told to stop; none is lost, and it ends with status 0."""
-        with started(pair["v2"]) as server:
-            answers = []
+    """One process as a user starts it: a new version is swapped in, then it is asked to stop."""
 
-            def ask():
-                answers.append(server.raw(asked([f"{TEXT} {number} " * 5 for number in range(60)]), wait=60))
-
-            threads = [threading.Thread(target=ask, daemon=True) for _ in range(30)]
-            for thread in threads:
-                thread.start()
-            until(lambda: total(samples(get(server, "/metrics").decode()), "retainer_requests_in_flight") >= 20)
-            server.process.send_signal(signal.SIGTERM)
-            for thread in threads:
-                thread.join()
-            assert server.ended() == 0
-            for answer in answers:
-                code, told = status(answer)
-                assert code == 200 and len(told["results"]) == 60
-            assert len(answers) == 30 and "stopping" in server.lines[-1]
-            late = [answer for answer in answers if b"connection: close" in answer]
-            assert len(late) >= 10, "answered after the process was told to stop"
-            with pytest.raises(OSError):
-                socket.create_connection(("127.0.0.1", server.port), timeout=2)
-
-    def test_a_hangup_brings_the_new_version_while_clients_ask(self, pair, tmp_path):
+    def test_a_hangup_brings_the_new_version_and_the_end_answers_what_was_accepted(self, pair, tmp_path):
         link = tmp_path / "current"
         link.symlink_to(pair["v1"])
         with started(link) as server:
-            over, answers = threading.Event(), []
+            self.swap_while_clients_ask(server, link, pair["v2"])
+            self.stop_while_clients_ask(server)
 
-            def ask():
-                with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
-                    while not over.is_set():
-                        connection.sendall(asked(TEXT))
-                        answers.append(one_answer(connection))
+    def swap_while_clients_ask(self, server, link, target):
+        """No request is lost while the new version takes over."""
+        over, responses = threading.Event(), []
 
-            threads = [threading.Thread(target=ask, daemon=True) for _ in range(4)]
-            for thread in threads:
-                thread.start()
-            old = json.loads(get(server, "/v1/versions"))["versions"][0]["hash"]
-            (tmp_path / "next").symlink_to(pair["v2"])
-            os.replace(tmp_path / "next", link)
-            server.process.send_signal(signal.SIGHUP)
-            try:
-                until(lambda: len(answers) > 8 and all(told(one)["version"]["hash"] != old for one in answers[-8:]))
-            finally:
-                over.set()
-            for thread in threads:
-                thread.join()
-            assert {answer.split(b" ")[1] for answer in answers} == {b"200"}
-            assert server.stop() == 0
-            assert any(" replaces " in line for line in server.lines)
+        def ask():
+            with server.connect(timeout=30) as connection:
+                while not over.is_set():
+                    connection.sendall(predict_request(TEXT))
+                    responses.append(one_response(connection))
+
+        threads = [threading.Thread(target=ask, daemon=True) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        old = json.loads(get(server, "/v1/versions"))["versions"][0]["hash"]
+        until(lambda: responses)
+        link.with_name("next").symlink_to(target)
+        os.replace(link.with_name("next"), link)
+        server.process.send_signal(signal.SIGHUP)
+        try:
+            until(
+                lambda: len(responses) > 8 and all(parsed(one)[1]["version"]["hash"] != old for one in responses[-8:])
+            )
+        finally:
+            over.set()
+        for thread in threads:
+            thread.join()
+        assert {response.split(b" ")[1] for response in responses} == {b"200"}
+        assert parsed(responses[0])[1]["version"]["hash"] == old
+
+    def stop_while_clients_ask(self, server):
+        """Thirty requests are under way at SIGTERM; none is lost, and the process ends with status 0."""
+        responses = []
+
+        def ask():
+            responses.append(server.raw(predict_request([f"{TEXT} {number} " * 5 for number in range(60)]), wait=60))
+
+        threads = [threading.Thread(target=ask, daemon=True) for _ in range(30)]
+        for thread in threads:
+            thread.start()
+        until(lambda: in_flight(server) >= 20)
+        server.process.send_signal(signal.SIGTERM)
+        for thread in threads:
+            thread.join()
+        assert server.ended() == 0
+        for response in responses:
+            status, body = parsed(response)
+            assert status == 200 and len(body["results"]) == 60
+        assert len(responses) == 30 and "stopping" in server.lines[-1]
+        assert any(" replaces " in line for line in server.lines)
+        late = [response for response in responses if b"connection: close" in response]
+        assert len(late) >= 10, "answered after the process was asked to stop"
+        with pytest.raises(OSError):
+            socket.create_connection(("127.0.0.1", server.port), timeout=2)
+
+    def test_ctrl_c_ends_it_quietly_and_a_server_open_to_all_says_so(self, pair, capsys, monkeypatch):
+        """Here, in this process: a server without a token at all addresses says what that means."""
+        lines = []
+
+        def log(line):
+            lines.append(line)
+            if " on http://" in line:
+                os.kill(os.getpid(), signal.SIGINT)
+
+        monkeypatch.setattr("retainer.cli.verbs.serve.tell", log)
+        hangup = signal.getsignal(signal.SIGHUP)
+        try:
+            status = main(["serve", str(pair["v1"]), "--host", "0.0.0.0", "--port", "0", "--device", "cpu"])
+        finally:
+            signal.signal(signal.SIGHUP, hangup)
+        assert status == 0 and "Traceback" not in capsys.readouterr().err
+        assert "every client that reaches 0.0.0.0 may send requests" in lines[0] and "stopping" in lines[-1]
 
 
 class TestStarting:
     def refused(self, capsys, *arguments):
         assert main(["serve", *map(str, arguments)]) == 2
-        said = capsys.readouterr().err.strip()
-        assert said.startswith("retainer: ") and "\n" not in said
-        return said
+        message = capsys.readouterr().err.strip()
+        assert message.startswith("retainer: ") and "\n" not in message
+        return message
 
     def test_a_port_that_is_taken(self, pair, capsys, server):
         assert "choose others" in self.refused(capsys, pair["v1"], "--port", server.port)
@@ -240,7 +262,7 @@ class TestStarting:
             (["--prot", "1"], "did you mean '--port'"),
         ],
     )
-    def test_a_wrong_call_is_told_in_a_sentence(self, pair, capsys, arguments, says):
+    def test_a_wrong_call_is_explained_in_a_sentence(self, pair, capsys, arguments, says):
         assert says in self.refused(capsys, pair["v1"], *arguments)
 
     def test_without_a_version(self, capsys):
@@ -250,19 +272,18 @@ class TestStarting:
         assert "teach it first" in self.refused(capsys, encoder, "--port", 0)
 
     @pytest.mark.parametrize("missing", ["fastapi", "uvicorn"])
-    def test_without_the_extra_one_sentence_says_what_to_install(self, missing):
-        code = (
-            f"import sys; sys.modules[{missing!r}] = None\n"
-            "import retainer, retainer.versions.version; from retainer.cli.main import main\n"
-            "sys.exit(main(['serve', 'v1']))"
-        )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-        assert done.returncode == 2 and done.stdout == ""
-        assert done.stderr == f"retainer: serve needs {missing}; install it: pip install 'retainer[serve]'\n"
+    def test_without_the_extra_one_sentence_says_what_to_install(self, missing, capsys, monkeypatch):
+        monkeypatch.setitem(sys.modules, missing, None)
+        assert main(["serve", "v1"]) == 2
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert printed.err == f"retainer: serve needs {missing}; install it: pip install 'retainer[serve]'\n"
 
-    def test_a_stranger_may_not_ask_unnoticed_and_ctrl_c_ends_it_quietly(self, pair):
-        """Whoever binds to all addresses without a token is told what that means."""
-        with started(pair["v1"], "--host", "0.0.0.0") as server:
-            assert "every client that reaches 0.0.0.0 may send requests" in server.lines[0]
-            server.process.send_signal(signal.SIGINT)
-            assert server.ended() == 0 and "Traceback" not in "".join(server.lines)
+    def test_only_the_server_needs_the_extra(self):
+        """Everything else can be imported without it."""
+        source = Path(retainer.__file__).parent
+        for path in set(source.rglob("*.py")) - set((source / "serve").glob("*.py")):
+            text = path.read_text(encoding="utf-8")
+            extra = re.findall(r"^ *(?:import|from) (?:fastapi|starlette|uvicorn|pydantic|h11)\b", text, re.MULTILINE)
+            early = re.findall(r"^(?:import|from) retainer\.serve\b", text, re.MULTILINE)
+            assert not extra and not early, path

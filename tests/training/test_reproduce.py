@@ -163,7 +163,7 @@ class TestNotTheSame:
 
     def test_another_parent(self, here, refused):
         """Its weights are the same, and still it is another version."""
-        retype.rename(load("v2", device="cpu"), {"city": "town"}).save("renamed")
+        retype.rename_types(load("v2", device="cpu"), {"city": "town"}).save("renamed")
         says = ["the model to start from (--from) is not v2"]
         refused("all.conll", "--config", "v3", "--from", "renamed", says=says)
         refused("all.conll", "--config", "v3", "--from", "v1", says=says)
@@ -198,7 +198,7 @@ class TestNotTheSame:
 
 class TestNoRunToRepeat:
     def test_records_without_one(self, here, refused):
-        retype.rename(load("v1", device="cpu"), {"artist": "musician"}).save("renamed")
+        retype.rename_types(load("v1", device="cpu"), {"artist": "musician"}).save("renamed")
         refused("artist.conll", "--config", "renamed", says=["was not learned (renamed artist to musician)"])
         (here / "v1" / "retainer.json").write_text("{")
         refused("artist.conll", "--config", "v1", says=["is damaged"])

@@ -12,7 +12,7 @@ from retainer.data.generated import generate
 from retainer.data.spans import Span
 from retainer.training.learn import learn
 from retainer.versions import retype
-from retainer.versions.card import card, flat
+from retainer.versions.card import card, on_one_line
 from retainer.versions.lineage import Lineage
 from retainer.versions.version import load
 
@@ -99,19 +99,19 @@ def test_what_people_read(version, tmp_path):
     assert all(cell in cells(text) for cell in ("artist", "city", f"{now:.2f}", f"{before:.2f}", "learned city"))
 
 
-def test_what_nobody_measured_is_said(first, checkpoint, city, quick, tmp_path):
+def test_what_was_not_measured_is_said(first, checkpoint, city, quick, tmp_path):
     text = (first.save(tmp_path / "v1") / "README.md").read_text()
-    assert "No score was measured." in text and "Nobody measured this version on artist" in text
+    assert "No score was measured." in text and "This version was not measured on artist" in text
     assert "model-index" not in front(text)
     second = learn(generate(200, seed=5, types=["city"]), first, recipe=quick, device="cpu")
     text = (second.save(tmp_path / "v2") / "README.md").read_text()
-    assert "**keep** and **forget**: not measured" in text and "Nobody measured this version on artist:" in text
-    renamed = retype.rename(second, {"city": "town"})
+    assert "**keep** and **forget**: not measured" in text and "This version was not measured on artist:" in text
+    renamed = retype.rename_types(second, {"city": "town"})
     text = (renamed.save(tmp_path / "v3") / "README.md").read_text()
     assert "f1 of town" in str(front(text)), "a new name changes no score"
-    made = retype.split(load(checkpoint("O", "B-x", "I-x"), device="cpu"), "x", ["y", "z"])
+    made = retype.split_type(load(checkpoint("O", "B-x", "I-x"), device="cpu"), "x", ["y", "z"])
     text = (made.save(tmp_path / "v4") / "README.md").read_text()
-    assert "still to be learned: y, z." in text and "base_model" not in front(text)
+    assert "not learned yet: y, z." in text and "base_model" not in front(text)
 
 
 def test_a_head_that_a_pipeline_reads_in_pieces(checkpoint, city, quick, tmp_path):
@@ -123,7 +123,7 @@ def test_a_head_that_a_pipeline_reads_in_pieces(checkpoint, city, quick, tmp_pat
     assert ['pipeline("token-classification"' in text for text in texts] == [False, True]
 
 
-def test_language_models_are_told(encoder, artist, quick, tmp_path):
+def test_language_models_are_mentioned(encoder, artist, quick, tmp_path):
     version = learn(artist, encoder, recipe=quick, method="learn_and_review", device="cpu", out=tmp_path / "v")
     assert version.generators and "Treat it like the data" in (tmp_path / "v" / "README.md").read_text()
 
@@ -148,14 +148,18 @@ def test_no_name_breaks_it(name):
     for one in (lineage, replace(lineage, pending=(name,)), replace(lineage, change=dropped)):
         text = card(one, name)
         data = ModelCard(text).data
-        assert data.pipeline_tag == "token-classification" and front(text)["base_model"] == flat(name)
+        assert data.pipeline_tag == "token-classification" and front(text)["base_model"] == on_one_line(name)
         tables = cells(text)
         assert ("old" in tables) and len([cell for cell in tables if cell == "Types"]) == 1
         titles = re.findall(r"^#+ .*", text, flags=re.MULTILINE)
         assert len(titles) == 5, "a title, and a section each for types, use, history and limits"
         if not one.change:
-            assert flat(name) in tables and f"learned {flat(name)}" in tables and f"4 {flat(name)}" in tables
-            assert f"f1 of {flat(name)}" in [result.metric_name for result in data.eval_results]
+            assert (
+                on_one_line(name) in tables
+                and f"learned {on_one_line(name)}" in tables
+                and f"4 {on_one_line(name)}" in tables
+            )
+            assert f"f1 of {on_one_line(name)}" in [result.metric_name for result in data.eval_results]
         body = text.split("\n---\n", 1)[1]
         tokens = MarkdownIt("commonmark").enable("table").parse(body)
         assert [token.type for token in tokens].count("list_item_open") == body.count("\n- "), "no list in a list"

@@ -19,7 +19,7 @@ from retainer.training.learn import learn
 from retainer.versions import retype
 from retainer.versions.delta import apply_delta, write_delta
 from retainer.versions.history import origins
-from retainer.versions.lineage import Lineage, hash_of
+from retainer.versions.lineage import Lineage, record_hash
 from retainer.versions.version import load
 
 
@@ -31,7 +31,7 @@ def made(tmp_path_factory, encoder, artist, city, quick):
     renamed = [s.with_spans(replace(x, type="town" if x.type == "city" else x.type) for x in s.spans) for s in both]
     learn(artist, encoder, recipe=quick, seed=1, device="cpu", out=folder / "v1")
     learn(city, folder / "v1", recipe=quick, method="extend_ner", device="cpu", out=folder / "v2")
-    retype.rename(load(folder / "v2", device="cpu"), {"city": "town"}).save(folder / "v3")
+    retype.rename_types(load(folder / "v2", device="cpu"), {"city": "town"}).save(folder / "v3")
     movie = generate(60, seed=8, types=["movie"])
     dev = replace(both, sentences=tuple(renamed))
     learn(movie, folder / "v3", recipe=quick, device="cpu", dev=dev, out=folder / "v4")
@@ -40,7 +40,7 @@ def made(tmp_path_factory, encoder, artist, city, quick):
 
 @pytest.fixture
 def models(made, tmp_path, monkeypatch):
-    """A copy of the four, as the folder somebody works in."""
+    """A copy of the four, as a working folder."""
     shutil.copytree(made, tmp_path / "models")
     monkeypatch.chdir(tmp_path / "models")
     return tmp_path / "models"
@@ -98,7 +98,7 @@ class TestRecord:
         assert one["recipe"]["epochs"] == 2 and one["seed"] == 0 and one["created"] and one["versions"]["torch"]
         files = {path.name for path in (made / "v2").iterdir()} - {"retainer.json", "README.md"}
         assert set(one["files"]) == files and one["files"]["model.safetensors"] == one["weights"]
-        assert str(made) not in json.dumps(one), "no path of anybody's machine"
+        assert str(made) not in json.dumps(one), "no path of the machine"
 
     def test_scores_per_type_where_the_dev_set_tells_something(self, made):
         scores = record(made / "v4")["scores"]
@@ -141,7 +141,7 @@ class TestRecord:
         version = load(models / "v1", device="cpu")
         assert version.lineage.files == {} and version.types == ("artist",)
         learn(city, version, recipe=quick, device="cpu", out=models / "v5")
-        assert Lineage.load(models / "v5").parent_hash == hash_of(old)
+        assert Lineage.load(models / "v5").parent_hash == record_hash(old)
         assert main(["verify", "v5"]) == main(["verify", "v1"]) == main(["log", "v5"]) == 0
         assert main(["rollback", "v5", "--out", "again"]) == 0
         assert (models / "again" / "retainer.json").read_text() == json.dumps(old)
@@ -162,8 +162,8 @@ class TestRecord:
 
     def test_an_empty_field_more_does_not_change_a_hash(self, made):
         one = record(made / "v1")
-        assert hash_of({**one, "flavour": "", "salt": [], "sugar": {}}) == one["hash"]
-        assert hash_of({**one, "flavour": "sweet"}) != one["hash"] != hash_of({**one, "seed": 2})
+        assert record_hash({**one, "flavour": "", "salt": [], "sugar": {}}) == one["hash"]
+        assert record_hash({**one, "flavour": "sweet"}) != one["hash"] != record_hash({**one, "seed": 2})
 
     def test_where_every_type_comes_from(self, made):
         known = origins(Lineage.load(made / "v4"))
@@ -199,8 +199,8 @@ class TestLog:
         assert "which knew x" in run("log", "v")[1].splitlines()[-1]
 
     def test_wrong_calls(self, refused, encoder):
-        refused("log", "nowhere", says="nowhere is no folder")
-        refused("log", encoder, says="without retainer.json")
+        refused("log", "nowhere", says="nowhere is not a folder")
+        refused("log", encoder, says="has no retainer.json")
 
 
 class TestVerify:
@@ -282,8 +282,8 @@ class TestVerify:
         assert status == 1 and "generators/1/generator.safetensors was changed" in out
 
     def test_without_a_record(self, refused, checkpoint, models):
-        refused("verify", checkpoint("O", "B-x"), says=["has no retainer.json", "nothing is known"])
-        refused("verify", "nowhere", says="no folder")
+        refused("verify", checkpoint("O", "B-x"), says=["has no retainer.json", "nothing to compare it with"])
+        refused("verify", "nowhere", says="not a folder")
 
 
 class TestRollback:
@@ -314,7 +314,7 @@ class TestRollback:
         elsewhere.mkdir()
         (models / "v3").rename(elsewhere / "v3")
         refused("rollback", "v4", "--out", "back", says=["v3", "neither beside", "--from", "--keep-parent"])
-        refused("rollback", "v4", "--out", "back", "--from", "nowhere", says="--from nowhere is no folder")
+        refused("rollback", "v4", "--out", "back", "--from", "nowhere", says="--from nowhere is not a folder")
         assert run("rollback", "v4", "--out", "back", "--from", elsewhere)[0] == 0
         assert run("rollback", "v4", "--out", "again", "--from", elsewhere / "v3")[0] == 0
         assert bytes_of(models / "back") == bytes_of(models / "again") == bytes_of(elsewhere / "v3")
@@ -338,7 +338,15 @@ class TestRollback:
 
     def test_nothing_before(self, refused, models):
         refused("rollback", "v1", "--out", "back", says="the bare encoder")
-        refused("rollback", "v4", "--out", "back", "--steps", 5, says="has 4 links")
+        refused(
+            "rollback",
+            "v4",
+            "--out",
+            "back",
+            "--steps",
+            5,
+            says="v4 goes back 4 steps at most",
+        )
         refused("rollback", "v4", "--out", "back", "--steps", 0, says="at least 1")
         refused("rollback", "v4", "--out", "v1", says="exists already")
         refused("rollback", "nowhere", "--out", "back", says="nowhere")
@@ -367,7 +375,7 @@ class TestKeepParent:
     @pytest.fixture
     def kept(self, models, city, quick):
         """v3 and v4 learned again, each with its parent inside, and all other folders gone."""
-        rename = retype.rename(load(models / "v2", device="cpu"), {"city": "town"})
+        rename = retype.rename_types(load(models / "v2", device="cpu"), {"city": "town"})
         rename.save(models / "w3", keep_parent=models / "v2")
         movie = generate(60, seed=8, types=["movie"])
         learn(movie, models / "w3", recipe=quick, device="cpu", out=models / "w4", keep_parent=True)
@@ -393,16 +401,16 @@ class TestKeepParent:
 
     def test_a_rename_keeps_next_to_nothing(self, models):
         version = load(models / "v2", device="cpu")
-        retype.rename(version, {"city": "town"}).save(models / "w3", keep_parent=models / "v2")
+        retype.rename_types(version, {"city": "town"}).save(models / "w3", keep_parent=models / "v2")
         assert not list((models / "w3" / "parent").glob("*.delta")), "the weights are the same file"
 
-    def test_nobody_needs_it(self, models, kept, run, refused):
+    def test_not_needed(self, models, kept, run, refused):
         shutil.rmtree(models / "w4" / "parent")
         assert run("verify", "w4")[0] == 0, "whoever wants the room may delete it"
-        refused("rollback", "w4", "--out", "back", says="nor kept inside")
+        refused("rollback", "w4", "--out", "back", says="nor stored inside")
 
     @pytest.mark.parametrize("name", ["parent/model.safetensors.delta", "parent/config.json", "parent/retainer.json"])
-    def test_damage_is_told(self, models, kept, run, refused, name):
+    def test_damage_is_reported(self, models, kept, run, refused, name):
         flip(models / "w4" / name)
         status, out, _ = run("verify", "w4")
         assert status == 1 and f"{name} was changed" in out
@@ -448,14 +456,14 @@ class TestKeepParent:
     def test_a_parent_changed_meanwhile(self, models, city, quick):
         version = load(models / "v1", device="cpu")
         flip(models / "v1" / "tokenizer.json")
-        with pytest.raises(InputError, match=r"tokenizer\.json was changed after it was saved, so .*v1 cannot be kept"):
+        with pytest.raises(InputError, match=r"tokenizer\.json was changed after it was saved, .*v1 cannot be stored"):
             learn(city, version, recipe=quick, device="cpu", out=models / "w2", keep_parent=True)
         assert not (models / "w2").exists()
 
     def test_a_foreign_parent(self, checkpoint, city, quick, run, models):
         foreign = shutil.copytree(checkpoint("O", "B-x", "I-x"), models / "foreign")
         before = bytes_of(foreign)
-        (foreign / "train.txt").write_text("somebody else's business")
+        (foreign / "train.txt").write_text("private")
         learn(city, foreign, recipe=quick, device="cpu", out=models / "w2", keep_parent=True)
         shutil.rmtree(foreign)
         assert run("rollback", "w2", "--out", "back")[0] == 0 and bytes_of(models / "back") == before

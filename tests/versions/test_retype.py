@@ -65,13 +65,13 @@ def able(encoder):
 
 
 OPERATIONS = {
-    "rename": (lambda v: retype.rename(v, {"loc": "place"}), {"loc": "place"}),
-    "swap": (lambda v: retype.rename(v, {"loc": "org", "org": "loc"}), {"loc": "org", "org": "loc"}),
-    "merge": (lambda v: retype.merge(v, ["loc", "org"], "site"), {"loc": "site", "org": "site"}),
-    "merge into one of them": (lambda v: retype.merge(v, ["loc", "org"], "org"), {"loc": "org"}),
-    "drop": (lambda v: retype.drop(v, ["loc"]), {"loc": ""}),
-    "split": (lambda v: retype.split(v, "loc", ["city", "country", "river"]), {"loc": "city"}),
-    "split, old name stays": (lambda v: retype.split(v, "loc", ["loc", "country"]), {}),
+    "rename": (lambda v: retype.rename_types(v, {"loc": "place"}), {"loc": "place"}),
+    "swap": (lambda v: retype.rename_types(v, {"loc": "org", "org": "loc"}), {"loc": "org", "org": "loc"}),
+    "merge": (lambda v: retype.merge_types(v, ["loc", "org"], "site"), {"loc": "site", "org": "site"}),
+    "merge into one of them": (lambda v: retype.merge_types(v, ["loc", "org"], "org"), {"loc": "org"}),
+    "drop": (lambda v: retype.drop_types(v, ["loc"]), {"loc": ""}),
+    "split": (lambda v: retype.split_type(v, "loc", ["city", "country", "river"]), {"loc": "city"}),
+    "split, old name stays": (lambda v: retype.split_type(v, "loc", ["loc", "country"]), {}),
 }
 
 
@@ -122,7 +122,7 @@ def test_the_pipeline_finds_the_same(checkpoint, operation, tmp_path):
 class TestSplit:
     def test_finer_rows_begin_as_copies_a_little_apart(self, checkpoint):
         version = load(checkpoint(*SCHEMES["IOB2"]), device="cpu")
-        made = retype.split(version, "loc", ["city", "country", "river"])
+        made = retype.split_type(version, "loc", ["city", "country", "river"])
         assert made.types == ("per", "city", "org", "country", "river")
         names, head = made.tagger.labels.names, made.tagger.head
         old = version.tagger.head.old
@@ -134,7 +134,7 @@ class TestSplit:
     def test_a_cosine_head_becomes_linear_with_the_same_winners(self, encoder, artist):
         recipe = Recipe(epochs=8, base_lr=1e-3, head="cosine")
         version = learn(artist, encoder, recipe=recipe, device="cpu")
-        made = retype.split(version, "artist", ["singer", "band"])
+        made = retype.split_type(version, "artist", ["singer", "band"])
         assert version.tagger.head.kind == "cosine" and made.tagger.head.kind == "linear"
         before, after = words(version)[0], words(made)[0]
         assert [type_.replace("artist", "singer") for _, type_ in before] == [type_ for _, type_ in after]
@@ -144,7 +144,7 @@ class TestSplit:
     def test_learning_takes_the_finer_types_for_new_ones(self, checkpoint, city, quick, scheme):
         """And begins with their rows: nothing changes before the first step, and what is old stays frozen."""
         version = load(checkpoint(*SCHEMES[scheme]), device="cpu")
-        made = retype.split(retype.merge(version, ["loc", "org"], "loc"), "loc", ["north", "south"])
+        made = retype.split_type(retype.merge_types(version, ["loc", "org"], "loc"), "loc", ["north", "south"])
         learned = learn(compass(city), made, recipe=quick, device="cpu")
         assert learned.types == ("per", "north", "south") and learned.new_types == ("north", "south")
         assert learned.lineage.scores["changed_by_growing"] == 0 and learned.lineage.pending == ()
@@ -156,30 +156,30 @@ class TestSplit:
         assert moved and moved <= fine and len(fine) >= 2
 
     def test_the_difference_is_learned(self, able):
-        made = retype.split(able, "city", ["north", "south"])
+        made = retype.split_type(able, "city", ["north", "south"])
         data = compass(generate(120, seed=5, types=["city"]))
         assert made.evaluate(data).per_type["south"].recall == 0 < made.evaluate(data).per_type["north"].recall
         learned = learn(data, made, recipe=LONGER, device="cpu").evaluate(data)
         assert learned.per_type["north"].f1 > 60 and learned.per_type["south"].f1 > 60
 
     def test_only_one_of_them_is_annotated(self, checkpoint, city, quick):
-        """The other keeps the rows of the old type: it is what was not told to be the first."""
+        """The other keeps the rows of the old type: only one of them is named as the first."""
         from retainer.data.tasks import hide
 
-        made = retype.split(load(checkpoint(*SCHEMES["IOB2"]), device="cpu"), "loc", ["north", "south"])
+        made = retype.split_type(load(checkpoint(*SCHEMES["IOB2"]), device="cpu"), "loc", ["north", "south"])
         learned = learn(hide(compass(city), ["north"]), made, recipe=quick, device="cpu")
         assert learned.lineage.pending == ("south",) and learned.new_types == ("north",)
         assert set(learned.types) == {"per", "org", "north", "south"}
 
     def test_together_with_a_type_that_is_really_new(self, checkpoint, quick):
-        made = retype.split(load(checkpoint(*SCHEMES["IOB2"]), device="cpu"), "loc", ["north", "south"])
+        made = retype.split_type(load(checkpoint(*SCHEMES["IOB2"]), device="cpu"), "loc", ["north", "south"])
         data = compass(generate(60, seed=5, types=["city", "movie"]))
         learned = learn(data, made, recipe=quick, device="cpu")
         assert set(learned.new_types) == {"movie", "north", "south"}
         assert learned.lineage.scores["changed_by_growing"] == 0 and learned.types[-1] == "movie"
 
     def test_merged_again_it_is_what_it_was(self, model):
-        made = retype.merge(retype.split(model, "loc", ["north", "south"]), ["north", "south"], "loc")
+        made = retype.merge_types(retype.split_type(model, "loc", ["north", "south"]), ["north", "south"], "loc")
         assert made.lineage.pending == () and words(made)[0] == words(model)[0]
 
 
@@ -189,7 +189,7 @@ class TestLater:
     @pytest.mark.parametrize("scheme", SCHEMES)
     def test_the_row_that_learns_O_is_the_one_that_did(self, checkpoint, scheme):
         version = load(checkpoint(*SCHEMES[scheme]), device="cpu")
-        dropped = retype.drop(version, ["per", "loc"])
+        dropped = retype.drop_types(version, ["per", "loc"])
         real = [one.tagger.head.weight()[one.tagger.labels.outside] for one in (version, dropped)]
         assert torch.equal(*real) and dropped.tagger.labels.names.count("O") > 2
 
@@ -203,7 +203,7 @@ class TestLater:
         assert learned.tagger.labels.names[learned.tagger.labels.outside] == "O"
 
     def test_a_dropped_type_can_be_learned_again(self, able):
-        dropped = retype.drop(able, ["city"])
+        dropped = retype.drop_types(able, ["city"])
         assert dropped.types == ("artist",) and not any(found(dropped, ["city"]))
         again = learn(generate(120, seed=5, types=["city"]), dropped, recipe=LONGER, device="cpu")
         assert again.types == ("artist", "city")
@@ -213,7 +213,7 @@ class TestLater:
 class TestRecord:
     def test_what_was_done_is_written_down(self, first, tmp_path):
         before = load(first.save(tmp_path / "v1"), device="cpu")
-        made = retype.rename(before, {"artist": "musician"})
+        made = retype.rename_types(before, {"artist": "musician"})
         record = load(made.save(tmp_path / "v2"), device="cpu").lineage
         assert record.change == {"verb": "rename", "became": {"artist": ["musician"]}, "types": ["artist"]}
         assert record.tasks == (("musician",),) and record.task == 1 and record.method == ""
@@ -221,21 +221,21 @@ class TestRecord:
         assert record.parent_hash == before.lineage.hash and len(record.ancestors) == 1
 
     def test_of_a_foreign_checkpoint(self, checkpoint):
-        made = retype.drop(load(checkpoint(*SCHEMES["BIOES"]), device="cpu"), ["org"])
+        made = retype.drop_types(load(checkpoint(*SCHEMES["BIOES"]), device="cpu"), ["org"])
         assert made.lineage.tasks == (("per", "loc"),) and made.lineage.ancestors == ()
         assert made.lineage.parent_files and made.lineage.change["types"] == ["per", "loc", "org"]
 
     def test_tasks_follow_the_names(self, first, city, quick):
         second = learn(city, first, recipe=quick, device="cpu")
-        merged = retype.merge(second, ["artist", "city"], "thing")
+        merged = retype.merge_types(second, ["artist", "city"], "thing")
         assert merged.lineage.tasks == (("thing",), ()) and merged.new_types == () and merged.old_types == ("thing",)
-        assert retype.drop(second, ["city"]).lineage.tasks == (("artist",), ())
-        assert retype.split(second, "artist", ["a", "b"]).lineage.tasks == (("a", "b"), ("city",))
+        assert retype.drop_types(second, ["city"]).lineage.tasks == (("artist",), ())
+        assert retype.split_type(second, "artist", ["a", "b"]).lineage.tasks == (("a", "b"), ("city",))
 
     def test_language_models_come_along(self, encoder, artist, quick, tmp_path):
         version = learn(artist, encoder, recipe=quick, method="learn_and_review", device="cpu")
         assert len(version.generators) == 1
-        made = retype.rename(version, {"artist": "musician"})
+        made = retype.rename_types(version, {"artist": "musician"})
         assert len(load(made.save(tmp_path / "v"), device="cpu").generators) == 1
 
 
@@ -246,43 +246,43 @@ class TestRefused:
 
     def test_unknown_types(self, version):
         for call in (
-            lambda: retype.rename(version, {"lok": "x"}),
-            lambda: retype.merge(version, ["per", "lok"], "x"),
-            lambda: retype.drop(version, ["lok"]),
-            lambda: retype.split(version, "lok", ["a", "b"]),
+            lambda: retype.rename_types(version, {"lok": "x"}),
+            lambda: retype.merge_types(version, ["per", "lok"], "x"),
+            lambda: retype.drop_types(version, ["lok"]),
+            lambda: retype.split_type(version, "lok", ["a", "b"]),
         ):
             with pytest.raises(InputError, match=r"no type 'lok' \(did you mean 'loc'\?\); its types are per, loc"):
                 call()
 
     def test_names_that_clash_or_change_nothing(self, version):
-        with pytest.raises(InputError, match="two types called 'org'.*types merge"):
-            retype.rename(version, {"loc": "org"})
-        with pytest.raises(InputError, match="two types called 'x'"):
-            retype.rename(version, {"loc": "x", "org": "x"})
+        with pytest.raises(InputError, match="two types would be called 'org'.*types merge"):
+            retype.rename_types(version, {"loc": "org"})
+        with pytest.raises(InputError, match="two types would be called 'x'"):
+            retype.rename_types(version, {"loc": "x", "org": "x"})
         with pytest.raises(InputError, match="nothing would change"):
-            retype.rename(version, {"loc": "loc"})
+            retype.rename_types(version, {"loc": "loc"})
         with pytest.raises(InputError, match="another type of this model"):
-            retype.merge(version, ["per", "loc"], "org")
+            retype.merge_types(version, ["per", "loc"], "org")
         with pytest.raises(InputError, match="at least two types"):
-            retype.merge(version, ["per", "per"], "x")
+            retype.merge_types(version, ["per", "per"], "x")
         with pytest.raises(InputError, match="finds nothing"):
-            retype.drop(version, ["per", "loc", "org"])
+            retype.drop_types(version, ["per", "loc", "org"])
         with pytest.raises(InputError, match="two different names"):
-            retype.split(version, "loc", ["a", "a"])
+            retype.split_type(version, "loc", ["a", "a"])
         with pytest.raises(InputError, match="'per' is another type"):
-            retype.split(version, "loc", ["a", "per"])
+            retype.split_type(version, "loc", ["a", "per"])
 
     @pytest.mark.parametrize("name", ["O", "", " x"])
     def test_names_no_type_can_have(self, version, name):
         with pytest.raises(InputError, match="no type can be called"):
-            retype.rename(version, {"loc": name})
+            retype.rename_types(version, {"loc": name})
         with pytest.raises(InputError, match="no type can be called"):
-            retype.split(version, "loc", ["x", name])
+            retype.split_type(version, "loc", ["x", name])
 
     def test_a_prefix_among_bare_labels(self, checkpoint):
         version = load(checkpoint(*SCHEMES["IO, bare"]), device="cpu")
-        with pytest.raises(InputError, match="no prefixes, so no type of it can be called 'B-x'"):
-            retype.rename(version, {"loc": "B-x"})
+        with pytest.raises(InputError, match="no prefixes, so a type of it cannot be called 'B-x'"):
+            retype.rename_types(version, {"loc": "B-x"})
 
 
 def rows(version):

@@ -111,7 +111,7 @@ class TestRefused:
             load(folder)
 
     def test_half_a_character(self, first):
-        with pytest.raises(InputError, match="no valid Unicode"):
+        with pytest.raises(InputError, match="is not valid Unicode"):
             first.predict(["fine", "to paris \ud800"])
 
     def test_a_broken_record(self, first, tmp_path):

@@ -12,11 +12,11 @@ from retainer.data.corpus import Corpus
 from retainer.data.io import read
 from retainer.errors import InputError
 from retainer.files import require_writable, write_document
-from retainer.versions.history import short, versions_of
-from retainer.versions.rollback import beside, require_record
+from retainer.versions.history import short_hash, versions_of
+from retainer.versions.rollback import require_record, versions_beside
 
 if TYPE_CHECKING:
-    from retainer.report.evaluation.reliability_numbers import Assessed
+    from retainer.report.evaluation.reliability_numbers import AssessedVersion
 
 
 def chain_page(folder: Path, data: str | None, out: str | None) -> None:
@@ -36,14 +36,14 @@ def chain_page(folder: Path, data: str | None, out: str | None) -> None:
 def _places(folder: Path) -> list[Path]:
     """Return where the versions of a chain lie, oldest first; those that are elsewhere are left out, with a note."""
     chain = versions_of(require_record(folder))
-    known = beside(folder)
+    known = versions_beside(folder)
     gone = [one for one in chain[:-1] if one.own_hash not in known]
     if gone:
-        note(f"not beside {folder}, so left out: {', '.join(short(one.own_hash) for one in gone)}")
+        note(f"not beside {folder}, so left out: {', '.join(short_hash(one.own_hash) for one in gone)}")
     return [*(known[one.own_hash] for one in chain[:-1] if one.own_hash in known), folder]
 
 
-def _assessed(place: Path, corpus: Corpus, bare: dict[str, None], *, newest: bool) -> Assessed | None:
+def _assessed(place: Path, corpus: Corpus, bare: dict[str, None], *, newest: bool) -> AssessedVersion | None:
     """Measure a version; one that knows no type of the data is left out, unless the page is about it.
 
     Types that are not scored are added to ``bare``, so that they are named once for all versions.

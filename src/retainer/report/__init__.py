@@ -1,1 +1,1 @@
-"""Results for people: charts, tables and self-contained HTML pages."""
+"""Results for readers: charts, tables and self-contained HTML pages."""

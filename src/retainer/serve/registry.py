@@ -15,8 +15,8 @@ from retainer.serve.batches import MAX_BATCH_CHARACTERS, Batches
 from retainer.serve.metrics import Gauge, Metrics, Samples
 from retainer.serve.model_paths import FolderState, folder_state
 from retainer.serve.responses import ApiError
-from retainer.versions.card import flat
-from retainer.versions.lineage import CARD
+from retainer.versions.card import on_one_line
+from retainer.versions.lineage import CARD_FILE
 from retainer.versions.version import Version, load
 
 WARM_UP_TEXT = "A first text , so that no client waits for what happens only once ."
@@ -46,7 +46,7 @@ class Registry:
     ) -> None:
         """Load all versions; one that cannot be loaded is an error, because there is no old one to serve instead."""
         self.paths, self.metrics, self.device = dict(paths), metrics, device
-        self.log: Callable[[str], None] = lambda line: log(flat(line))  # names of types may hold any character
+        self.log: Callable[[str], None] = lambda line: log(on_one_line(line))  # names of types may hold any character
         self.failed: dict[str, datetime] = {}
         """Since when the folder of a version holds something that cannot be loaded; the old one is still served."""
         self.draining = False
@@ -175,7 +175,7 @@ def _copy_weights(version: Version) -> None:
 def _read_card(path: str) -> str:
     """Return the model card, if there is one; people may have edited it."""
     try:
-        with (Path(path) / CARD).open(encoding="utf-8", errors="replace") as file:
+        with (Path(path) / CARD_FILE).open(encoding="utf-8", errors="replace") as file:
             return file.read(MAX_CARD_LENGTH)
     except OSError:
         return ""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from retainer.serve.registry import Registry, ServedVersion
-from retainer.versions.history import Scores, learned, origins, told, versions_of
+from retainer.versions.history import RecordedScores, describe_version, origins, versions_of
 from retainer.versions.lineage import Lineage
 
 OMITTED_KEYS = ("files", "parent_files", "recipe", "fields", "versions")
@@ -56,7 +56,7 @@ def _scores(lineage: Lineage, types: Iterable[str]) -> dict[str, Any]:
     }
 
 
-def _plain(scores: Scores | Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _plain(scores: RecordedScores | Mapping[str, Any] | None) -> dict[str, Any] | None:
     return None if scores is None else dict(scores)
 
 
@@ -69,7 +69,7 @@ def _step(one: Lineage, number: int, names: Mapping[str, str]) -> dict[str, Any]
         "number": number,
         "hash": one.own_hash,
         "served_as": names.get(one.own_hash),
-        "what": told(one.change) if one.change else learned(one),
+        "what": describe_version(one),
         "gained": gained,
         "types": [type_ for task in one.tasks for type_ in task],
     }

@@ -25,7 +25,7 @@ from retainer.training.rehearsal import synthetic_sentences, with_generator
 from retainer.training.reproduce import Reproduction
 from retainer.training.request import Data, LearnRequest, RunOptions
 from retainer.versions.lineage import Lineage
-from retainer.versions.stored_parent import require_keepable
+from retainer.versions.stored_parent import require_storable_parent
 from retainer.versions.version import Version
 
 Trained = tuple[Tagger, TrainingLoop]
@@ -84,7 +84,7 @@ def learn_version(request: LearnRequest, options: RunOptions) -> Version:
     task = request.resolve()
     if options.keep_parent and options.out is None:
         raise InputError("keep_parent needs a folder (out) to store the previous version in")
-    parent = require_keepable(task.version.place, task.version.types) if options.keep_parent else None
+    parent = require_storable_parent(task.version.place, task.version.types) if options.keep_parent else None
     if options.reproduces is not None:
         options.reproduces.check(task.facts, task.version.lineage.own_hash, options.progress)
     for note in task.notes:
@@ -174,7 +174,7 @@ class _Run:
 
 def _lineage(task: LearnTask, loop: TrainingLoop, student: Tagger, measured: bool = True) -> Lineage:
     """Write down where the new version comes from."""
-    record = task.version.heir(**{name: value for name, value in task.facts.items() if name != "new"})
+    record = task.version.child_record(**{name: value for name, value in task.facts.items() if name != "new"})
     tasks = [tuple(type_ for type_ in types if type_ not in task.new) for types in record.tasks]
     seen = measure_effect(task.version.tagger, student, task.measured_on, task.annotated) if measured else None
     return dataclasses.replace(

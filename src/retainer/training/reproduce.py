@@ -17,8 +17,8 @@ from retainer.errors import InputError
 from retainer.methods import METHODS
 from retainer.runtime import versions
 from retainer.training.progress import Progress
-from retainer.versions.history import short, told
-from retainer.versions.lineage import FILE, Lineage
+from retainer.versions.history import describe_change, short_hash
+from retainer.versions.lineage import RECORD_FILE, Lineage
 
 FLAG = "--config"
 
@@ -39,10 +39,10 @@ def expanded(argv: Sequence[str]) -> tuple[list[str], str | None]:
 
 def _record_file(value: str) -> Path | None:
     """Return the path of a record: that of a folder, or a file that is one."""
-    path = Path(value) / FILE if value and os.path.isdir(value) else Path(value)
+    path = Path(value) / RECORD_FILE if value and os.path.isdir(value) else Path(value)
     if not value or not os.path.isfile(path):  # unlike those of a Path, these take a name that is too long
         return None
-    if path.name == FILE:
+    if path.name == RECORD_FILE:
         return path
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -59,7 +59,7 @@ def record_of(path: str | Path) -> Lineage:
         raise InputError(f"{path} is damaged ({error}) and cannot be reproduced") from None
     if record.change:
         raise InputError(
-            f"{path} is of a version that was not learned ({told(record.change)}); there is no run to repeat"
+            f"{path} is of a version that was not learned ({describe_change(record.change)}); there is no run to repeat"
         )
     if not record.recipe:
         raise InputError(f"{path} does not say how the version was learned, so there is nothing to repeat")
@@ -99,9 +99,9 @@ def _method(name: str) -> str:
 
 def _start(record: Lineage, folder: Path) -> str:
     """Find the version a run started from: by its hash beside the record, by its name there, or on the hub."""
-    from retainer.versions.rollback import beside
+    from retainer.versions.rollback import versions_beside
 
-    if record.parent_hash and (found := beside(folder).get(record.parent_hash)):
+    if record.parent_hash and (found := versions_beside(folder).get(record.parent_hash)):
         return str(found)
     if not record.parent_hash and record.parent_name and (folder.parent / record.parent_name).is_dir():
         return str(folder.parent / record.parent_name)
@@ -109,7 +109,7 @@ def _start(record: Lineage, folder: Path) -> str:
         return "builtin"
     if not record.parent_hash and not record.parent_files and record.parent_name == record.base_model != "":
         return record.parent_name
-    called = f" ({record.parent_name}, {short(record.parent_hash or record.parent)})" if record.parent_name else ""
+    called = f" ({record.parent_name}, {short_hash(record.parent_hash or record.parent)})" if record.parent_name else ""
     raise InputError(
         f"the version that {folder} was learned from{called} does not lie beside it; say where it is (--from), or "
         f"write it again first (retainer rollback)"
@@ -125,7 +125,7 @@ class Reproduction:
 
     def check(self, facts: Mapping[str, Any], parent_hash: str, progress: Progress) -> None:
         """Refuse what cannot give the same version, unless --anyway was given; note what else differs."""
-        name = f"version {short(self.record.own_hash)}"
+        name = f"version {short_hash(self.record.own_hash)}"
         if other := self._other(facts, parent_hash):
             difference = f"this is not what {name} was learned from: {'; '.join(other)}"
             if not self.anyway:

@@ -1,1 +1,1 @@
-"""Versions on disk: the folder, its lineage and card, verify, rollback, and types by other names."""
+"""Versions on disk: the folder, its lineage and card, verify, rollback, and changes of its types."""

@@ -1,7 +1,7 @@
 """The model card of a version: what it knows, how well, how it came about, and what it cannot do.
 
 It is a README.md as the Hugging Face hub reads it. Everything in it comes from the record; a name of a type may hold
-any character, so none gets into Markdown or YAML as it is.
+any character, so each name is escaped before it gets into Markdown or YAML.
 """
 
 from __future__ import annotations
@@ -13,12 +13,20 @@ from typing import Any
 import yaml
 
 from retainer.plurals import entities, sentences
-from retainer.versions.history import Origin, Scores, learned, learned_last, origins, short, told, versions_of
+from retainer.versions.history import (
+    Origin,
+    RecordedScores,
+    describe_version,
+    learned_last,
+    origins,
+    short_hash,
+    versions_of,
+)
 from retainer.versions.lineage import Lineage
 
-TAGS = ("token-classification", "named-entity-recognition", "ner", "continual-learning", "retainer")
+_HUB_TAGS = ("token-classification", "named-entity-recognition", "ner", "continual-learning", "retainer")
 
-USE = """\
+_USE = """\
 ```python
 from transformers import pipeline
 
@@ -28,7 +36,7 @@ print(tagger("some text"))
 
 Nothing but `transformers` is needed. `retainer predict` finds the same entities, and in texts of any length."""
 
-OWN_LABELS = """\
+_USE_WITH_OWN_LABELS = """\
 ```sh
 retainer predict PATH/TO/THIS/FOLDER "some text"
 retainer export PATH/TO/THIS/FOLDER --plain PLAIN       # the same model, for transformers' pipeline
@@ -37,32 +45,32 @@ retainer export PATH/TO/THIS/FOLDER --plain PLAIN       # the same model, for tr
 The labels are those of the model it began with, and not only B- and I-. transformers' pipeline loads the folder, but
 returns entities in pieces; the folder `export --plain` writes gives it the same entities as `retainer predict`."""
 
-LIMITS = (
+_LIMITS = (
     "Entities are flat: none lies inside another.",
     "A score is the probability the model gives to its own answer. `retainer predict --calibrated` corrects it for "
     "types that had enough entities on dev.",
-    "Language, domain and blind spots are those of the data it was taught with. Nobody has looked for bias here.",
+    "Language, domain and blind spots are those of the data it was taught with. Nothing was done to look for bias.",
     "F1 on dev may be the figure the epoch was chosen by, and then flatters. Measure on data of your own: "
     "`retainer evaluate FOLDER DATA`.",
 )
-MEMORY = (
+_MEMORY = (
     "The folder holds language models of the training sentences (`generators/`), and the words of these sentences are "
     "in them. Treat it like the data."
 )
 
 
 def card(lineage: Lineage, name: str, remembers: bool = False, *, piped: bool = True) -> str:
-    """Write the card of a version that is called ``name``; ``remembers`` says that it keeps language models.
+    """Write the card of a version called ``name``; ``remembers`` says that it holds language models.
 
     ``piped`` says whether its labels are B- and I- alone, which is all that transformers' pipeline reads.
     """
     chain = versions_of(lineage)
     known = origins(lineage)
     parts = {
-        f"{plain(name)}: finds {_list(known) or 'nothing'}": [_summary(lineage)],
+        f"{escape_markdown(name)}: finds {_list(known) or 'nothing'}": [_summary(lineage)],
         "Types": [_means(known), _types(lineage, known)],
-        "Use": [USE if piped else OWN_LABELS],
-        "How it came about": [_made(lineage), _chain(chain)],
+        "Use": [_USE if piped else _USE_WITH_OWN_LABELS],
+        "How it came about": [_made(lineage), _versions(chain)],
         "Limits": [_limits(lineage, known, remembers)],
     }
     body = "\n\n".join(
@@ -73,18 +81,18 @@ def card(lineage: Lineage, name: str, remembers: bool = False, *, piped: bool = 
     return f"---\n{front}---\n\n{body}\n"
 
 
-def plain(text: str) -> str:
-    """Write any text so that Markdown shows it as it is, in a table too; no line may begin with it."""
-    return re.sub(r"([\\`*_\[\]<>#|~&$/@])", r"\\\1", flat(text))
+def escape_markdown(text: str) -> str:
+    """Write any text so that Markdown shows it as it is, in a table too; a line must not begin with it."""
+    return re.sub(r"([\\`*_\[\]<>#|~&$/@])", r"\\\1", on_one_line(text))
 
 
-def flat(text: str) -> str:
-    """Put a text on one line, without characters nobody sees."""
+def on_one_line(text: str) -> str:
+    """Put a text on one line, without characters that do not print."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def _list(types: Iterable[str]) -> str:
-    return ", ".join(plain(type_) for type_ in types)
+    return ", ".join(escape_markdown(type_) for type_ in types)
 
 
 # --------------------------------------------------------------------------------------------------- for the hub
@@ -95,13 +103,13 @@ def _front(lineage: Lineage, name: str, known: Mapping[str, Origin]) -> dict[str
     front: dict[str, Any] = {
         "library_name": "transformers",
         "pipeline_tag": "token-classification",
-        "tags": list(TAGS),
+        "tags": list(_HUB_TAGS),
     }
     if lineage.base_model:
-        front["base_model"] = flat(lineage.base_model)
+        front["base_model"] = on_one_line(lineage.base_model)
     last = learned_last(lineage)
     metrics = [
-        {"type": kind, "value": round(origin.now[kind] / 100, 4), "name": f"{kind} of {flat(type_)}"}
+        {"type": kind, "value": round(origin.now[kind] / 100, 4), "name": f"{kind} of {on_one_line(type_)}"}
         for type_, origin in known.items()
         for kind in ("precision", "recall", "f1")
         if origin.now
@@ -113,9 +121,12 @@ def _front(lineage: Lineage, name: str, known: Mapping[str, Origin]) -> dict[str
 
 def _results(lineage: Lineage, name: str, metrics: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the scores as the hub wants them: shares of one, each with its name, and what they were measured on."""
-    data = {"name": f"dev set, SHA-256 {short(lineage.data['dev_sha256'])}", "type": "unknown", "split": "dev"}
+    data = {"name": f"dev set, SHA-256 {short_hash(lineage.data['dev_sha256'])}", "type": "unknown", "split": "dev"}
     task = {"type": "token-classification", "name": "Named entity recognition"}
-    return {"name": flat(name) or "retainer", "results": [{"task": task, "dataset": data, "metrics": list(metrics)}]}
+    return {
+        "name": on_one_line(name) or "retainer",
+        "results": [{"task": task, "dataset": data, "metrics": list(metrics)}],
+    }
 
 
 # --------------------------------------------------------------------------------------------------- for people
@@ -123,10 +134,10 @@ def _results(lineage: Lineage, name: str, metrics: Sequence[Mapping[str, Any]]) 
 
 def _summary(lineage: Lineage) -> str:
     old = [type_ for task in lineage.tasks[:-1] for type_ in task if type_ not in lineage.again]
-    what = plain(told(lineage.change)) if lineage.change else plain(learned(lineage))
+    what = escape_markdown(describe_version(lineage))
     kept = f" and was to keep {_list(old)}" if old and not lineage.change else ""
     begin = lineage.base_model or lineage.encoder
-    came = f" The chain of versions began with {plain(begin)}." if begin else ""
+    came = f" The chain of versions began with {escape_markdown(begin)}." if begin else ""
     return (
         f"A token classifier made with `retainer`, which teaches a named-entity recogniser new types without the data "
         f"of the old ones. This version {what}{kept}.{came}"
@@ -134,7 +145,7 @@ def _summary(lineage: Lineage) -> str:
 
 
 def _means(known: Mapping[str, Origin]) -> str:
-    """Say what was gained, kept and forgotten by the last training, as far as anybody measured it."""
+    """Report what the last training gained, kept and forgot, as far as it was measured."""
     new = [origin.now["f1"] for origin in known.values() if origin.now and not origin.before]
     old = [(origin.before["f1"], origin.now["f1"]) for origin in known.values() if origin.before and origin.now]
     if not new and not old:
@@ -148,20 +159,20 @@ def _means(known: Mapping[str, Origin]) -> str:
     kept, there = _agreed(known)
     if there:
         share = f"{100 * kept / there:.2f} %, {kept} of {entities(there)}"
-        lines.append(f"- **agreement** (what the version before found in the sentences at hand, still found): {share}")
+        lines.append(f"- **agreement** (what the previous version found in these sentences, still found): {share}")
     elif not old and any(origin.now is None for origin in known.values()):
-        lines.append("- **keep** and **forget**: not measured, for the dev set has no old types")
+        lines.append("- **keep** and **forget**: not measured, because the dev set has no old types")
     return "\n".join(lines)
 
 
 def _agreed(known: Mapping[str, Origin]) -> tuple[int, int]:
-    """Count the entities of the version before that are kept, and all that could have been."""
+    """Count the entities of the previous version that are kept, and all that could have been."""
     fates = [origin.fate for origin in known.values() if origin.fate]
     return sum(one["kept"] for one in fates), sum(_there(one) for one in fates)
 
 
 def _there(fate: Mapping[str, Any]) -> int:
-    """Count what there was to keep: the annotation says that given and corrected entities should not be found."""
+    """Count the entities to keep: given and corrected ones contradict the annotation, so they should not be found."""
     return int(fate["found"] - fate["given"] - fate["corrected"])
 
 
@@ -172,20 +183,20 @@ def _mean(values: Sequence[float]) -> str:
 def _types(lineage: Lineage, known: Mapping[str, Origin]) -> str:
     rows = [
         (
-            plain(type_),
+            escape_markdown(type_),
             f"version {origin.version}" if origin.version else "before the first version",
             _number(origin.then),
             _number(origin.before),
             _number(origin.now),
             str(origin.now["support"]) if origin.now else "",
             f"{origin.fate['kept']} of {_there(origin.fate)}" if origin.fate else "",
-            plain(_story(lineage, type_, origin)),
+            escape_markdown(_story(lineage, type_, origin)),
         )
         for type_, origin in known.items()
     ]
     head = ("type", "learned in", "F1 when learned", "F1 before", "F1 now", "entities in dev", "still found", "remarks")
     legend = (
-        "F1 of whole entities on dev, in percent. Still found: what the version before found in the sentences at hand, "
+        "F1 of whole entities on dev, in percent. Still found: what the previous version found in these sentences, "
         "less what the annotation contradicts. Empty: not measured."
     )
     return f"{_table(head, rows)}\n\n{legend}"
@@ -197,15 +208,15 @@ def _story(lineage: Lineage, type_: str, origin: Origin) -> str:
 
 
 def _made(lineage: Lineage) -> str:
-    """Say how the last step was made, and from what."""
+    """Describe how the last step was made, and from what."""
     if lineage.change:
         return "The last step changed the names of labels and rows of the head; nothing was trained."
     data, scores = lineage.data, lineage.scores
     rows = {
         "method": f"{lineage.method}{_fields(lineage.fields)}",
-        "data": f"{sentences(data.get('sentences', 0))}, SHA-256 {short(data.get('sha256', ''))}",
-        "entities": ", ".join(f"{count} {flat(type_)}" for type_, count in data.get("entities", {}).items()),
-        "exemplars": _kept_data(data.get("exemplars")),
+        "data": f"{sentences(data.get('sentences', 0))}, SHA-256 {short_hash(data.get('sha256', ''))}",
+        "entities": ", ".join(f"{count} {on_one_line(type_)}" for type_, count in data.get("entities", {}).items()),
+        "exemplars": _exemplars(data.get("exemplars")),
         "dev": sentences(data.get("dev_sentences", 0)),
         "epoch": f"{scores.get('epoch', '')} of {len(scores.get('history', ()))}",
         "recipe": _fields({**lineage.recipe, **({"batch": scores["batch"]} if "batch" in scores else {})}).strip(" ()"),
@@ -213,45 +224,45 @@ def _made(lineage: Lineage) -> str:
         "made": lineage.created,
         "with": ", ".join(f"{package} {version}" for package, version in lineage.versions.items()),
     }
-    table = _table(("", ""), [(name, plain(value)) for name, value in rows.items() if value])
-    return f"In the data, O means that nothing was annotated, not that there is no entity.\n\n{table}"
+    table = _table(("", ""), [(name, escape_markdown(value)) for name, value in rows.items() if value])
+    return f"In the data, O means that nothing is annotated, not that there is no entity.\n\n{table}"
 
 
-def _kept_data(exemplars: Mapping[str, Any] | None) -> str:
-    """Say which sentences of old types were kept, if any."""
+def _exemplars(exemplars: Mapping[str, Any] | None) -> str:
+    """Describe the sentences of old types that were kept, if any."""
     if not exemplars:
         return ""
-    counts = ", ".join(f"{count} {flat(type_)}" for type_, count in exemplars["entities"].items())
-    return f"{sentences(exemplars['sentences'])} ({counts}), SHA-256 {short(exemplars['sha256'])}"
+    counts = ", ".join(f"{count} {on_one_line(type_)}" for type_, count in exemplars["entities"].items())
+    return f"{sentences(exemplars['sentences'])} ({counts}), SHA-256 {short_hash(exemplars['sha256'])}"
 
 
-def _chain(chain: Sequence[Lineage]) -> str:
+def _versions(chain: Sequence[Lineage]) -> str:
     """List the versions, newest first."""
     rows = []
     for number, one in reversed(list(enumerate(chain, 1))):
-        what = told(one.change) if one.change else learned(one)
         size = sentences(one.data["sentences"]) if one.data else ""
-        rows.append((str(number), f"`{short(one.own_hash)}`", plain(what), one.method, size, one.created[:10]))
+        mark, what = f"`{short_hash(one.own_hash)}`", escape_markdown(describe_version(one))
+        rows.append((str(number), mark, what, one.method, size, one.created[:10]))
     return _table(("version", "hash", "what", "method", "data", "day"), rows)
 
 
 def _limits(lineage: Lineage, known: Mapping[str, Origin], remembers: bool) -> str:
     unknown = [type_ for type_, origin in known.items() if not origin.now]
-    said = list(LIMITS)
+    limits = list(_LIMITS)
     if unknown:
-        said.insert(0, f"Nobody measured this version on {_list(unknown)}: older scores need not hold any more.")
+        limits.insert(0, f"This version was not measured on {_list(unknown)}: older scores may no longer hold.")
     if lineage.pending:
-        said.insert(0, f"Made by a split, and still to be learned: {_list(lineage.pending)}. Only the first is found.")
+        limits.insert(0, f"Made by a split and not learned yet: {_list(lineage.pending)}. Only the first is found.")
     if remembers:
-        said.append(MEMORY)
-    return "\n".join(f"- {one}" for one in said)
+        limits.append(_MEMORY)
+    return "\n".join(f"- {one}" for one in limits)
 
 
 def _fields(fields: Mapping[str, Any]) -> str:
     return f" ({', '.join(f'{name} {value}' for name, value in fields.items())})" if fields else ""
 
 
-def _number(scores: Scores | None) -> str:
+def _number(scores: RecordedScores | None) -> str:
     return "" if scores is None else f"{scores['f1']:.2f}"
 
 

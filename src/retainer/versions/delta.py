@@ -1,8 +1,9 @@
 """One safetensors file as its difference to another: bit for bit, and a good deal smaller than a copy.
 
 Two versions in a row share a great deal: rows of the embedding table whose pieces did not occur in the data are equal,
-and of the other numbers mostly the last bits differ. So the bits of both are compared (exclusive or) and what is left
-is packed, equal bytes of all numbers side by side. A file that shares nothing is stored whole, and costs what it costs.
+and of the other values mostly the last bits differ. So the bits of both are compared (exclusive or) and the result is
+packed, with the first bytes of all values side by side, then the second ones, and so on. A file that shares nothing is
+stored whole.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from safetensors.numpy import save_file
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
-HEADER = "header"
-WIDTHS = {"F64": 8, "I64": 8, "F32": 4, "I32": 4, "F16": 2, "BF16": 2}
-"""Bytes of a number, where they are worth sorting."""
+_HEADER = "header"
+_WIDTHS = {"F64": 8, "I64": 8, "F32": 4, "I32": 4, "F16": 2, "BF16": 2}
+"""Bytes of a value, where they are worth sorting."""
 
 
 @dataclass(frozen=True)
-class Tensor:
+class TensorEntry:
     """Where a tensor lies in a file, and what is in it."""
 
     kind: str
@@ -33,22 +34,22 @@ class Tensor:
     start: int
     end: int
 
-    def alike(self, other: Tensor | None) -> bool:
-        """Say whether another tensor has the same kind and shape."""
+    def alike(self, other: TensorEntry | None) -> bool:
+        """Return whether another tensor has the same kind and shape."""
         return other is not None and (self.kind, self.shape) == (other.kind, other.shape)
 
 
 @dataclass(frozen=True)
-class Stored:
+class SafetensorsFile:
     """A safetensors file: the bytes before its tensors, and where each of these lies."""
 
     header: bytes
-    tensors: dict[str, Tensor]
+    tensors: dict[str, TensorEntry]
     bytes: Bytes
 
     @classmethod
-    def open(cls, path: Path) -> Stored:
-        """Look into a file without reading its tensors."""
+    def open(cls, path: Path) -> SafetensorsFile:
+        """Read the header of a file, not its tensors."""
         whole: Bytes = np.memmap(path, dtype=np.uint8, mode="r")
         begin = 8 + int.from_bytes(whole[:8].tobytes(), "little")
         header = whole[:begin].tobytes()
@@ -60,18 +61,18 @@ class Stored:
         return self.bytes[one.start : one.end]
 
 
-def tensors_of(header: bytes) -> dict[str, Tensor]:
+def tensors_of(header: bytes) -> dict[str, TensorEntry]:
     """Read the beginning of a safetensors file: the tensors, in the order they lie in."""
     found = {name: one for name, one in json.loads(header[8:]).items() if name != "__metadata__"}
     places = {name: [len(header) + at for at in one["data_offsets"]] for name, one in found.items()}
     ordered = sorted(found, key=lambda name: places[name])
-    return {name: Tensor(found[name]["dtype"], tuple(found[name]["shape"]), *places[name]) for name in ordered}
+    return {name: TensorEntry(found[name]["dtype"], tuple(found[name]["shape"]), *places[name]) for name in ordered}
 
 
 def write_delta(file: Path, base: Path, delta: Path) -> None:
-    """Write down what makes ``file`` out of ``base``."""
-    wanted, known = Stored.open(file), Stored.open(base)
-    parts: dict[str, Bytes] = {HEADER: _array(wanted.header)}
+    """Write what is needed to make ``file`` from ``base``."""
+    wanted, known = SafetensorsFile.open(file), SafetensorsFile.open(base)
+    parts: dict[str, Bytes] = {_HEADER: _array(wanted.header)}
     for name, tensor in wanted.tensors.items():
         same = tensor.alike(known.tensors.get(name))
         bits = wanted[name] ^ known[name] if same else np.asarray(wanted[name])
@@ -81,9 +82,9 @@ def write_delta(file: Path, base: Path, delta: Path) -> None:
 
 def apply_delta(delta: Path, base: Path, file: Path) -> None:
     """Write the file again that a delta was made from, tensor by tensor, so that memory holds one of them."""
-    known = Stored.open(base)
+    known = SafetensorsFile.open(base)
     with safe_open(delta, framework="numpy") as parts, file.open("wb") as out:
-        header = parts.get_tensor(HEADER).tobytes()
+        header = parts.get_tensor(_HEADER).tobytes()
         out.write(header)
         names = set(parts.keys())
         for name, tensor in tensors_of(header).items():
@@ -94,7 +95,7 @@ def apply_delta(delta: Path, base: Path, file: Path) -> None:
 
 
 def _unpacked(packed: bytes, size: int) -> bytes:
-    """Unpack no more than there can be: a file may come from a stranger."""
+    """Unpack no more than there can be: a file may come from an untrusted source."""
     return zlib.decompressobj().decompress(packed, size) if size else b""
 
 
@@ -103,9 +104,9 @@ def _array(data: bytes) -> Bytes:
 
 
 def _sorted(bits: Bytes, kind: str) -> bytes:
-    """Put the first bytes of all numbers first, then the second ones, and so on."""
-    return bits.reshape(-1, WIDTHS.get(kind, 1)).T.tobytes()
+    """Put the first bytes of all values first, then the second ones, and so on."""
+    return bits.reshape(-1, _WIDTHS.get(kind, 1)).T.tobytes()
 
 
 def _unsorted(data: bytes, kind: str) -> Bytes:
-    return np.ascontiguousarray(_array(data).reshape(WIDTHS.get(kind, 1), -1).T).reshape(-1)
+    return np.ascontiguousarray(_array(data).reshape(_WIDTHS.get(kind, 1), -1).T).reshape(-1)

@@ -8,11 +8,11 @@ from typing import Any
 
 from retainer.versions.lineage import Lineage
 
-Scores = Mapping[str, float]
+RecordedScores = Mapping[str, float]
 """Precision, recall, F1 and support of a type, as a record holds them."""
 
-Became = Mapping[str, Sequence[str]]
-"""What became of some types: one other name (rename, merge), none (drop), or several (split)."""
+NewNames = Mapping[str, Sequence[str]]
+"""The new names of some types, by old name: one (rename, merge), none (drop), or several (split)."""
 
 
 def versions_of(lineage: Lineage) -> list[Lineage]:
@@ -20,8 +20,8 @@ def versions_of(lineage: Lineage) -> list[Lineage]:
     return [*(Lineage.of(record) for record in lineage.ancestors), lineage]
 
 
-def short(hash_: str) -> str:
-    """Return as much of a hash as a person needs."""
+def short_hash(hash_: str) -> str:
+    """Return as much of a hash as a reader needs."""
     return hash_[:12]
 
 
@@ -31,14 +31,14 @@ class Origin:
 
     version: int
     """The version that brought it, from 1; 0 if it was there before the chain begins."""
-    then: Scores | None = None
+    then: RecordedScores | None = None
     """Its scores on the dev set of the task that taught it."""
-    now: Scores | None = None
-    """Its scores in the present version; None if that was not measured since anything was trained."""
-    before: Scores | None = None
+    now: RecordedScores | None = None
+    """Its scores in the present version; None if they were not measured after the last training."""
+    before: RecordedScores | None = None
     """Its scores on the same dev set before the last task."""
     fate: Mapping[str, Any] | None = None
-    """What became in the last task of the entities of this type that the version before found in the dev set."""
+    """What became in the last task of the entities of this type that the previous version found in the dev set."""
     story: str = ""
     """What was done to it, in words."""
 
@@ -62,7 +62,7 @@ def learned_last(lineage: Lineage) -> Lineage | None:
 
 
 def _learned(known: Mapping[str, Origin], number: int, one: Lineage) -> dict[str, Origin]:
-    """Add what a task brought; whatever was measured of older types before does not hold any more."""
+    """Add what a task brought; earlier scores of older types no longer hold."""
     now, before = one.scores.get("per_type", {}), one.scores.get("before", {})
     fates = one.scores.get("balance", {}).get("old", {})
     new = {type_: Origin(number, now.get(type_), now.get(type_)) for type_ in one.tasks[-1]}
@@ -74,35 +74,40 @@ def _learned(known: Mapping[str, Origin], number: int, one: Lineage) -> dict[str
     return {**old, **new}
 
 
-def _changed(known: Mapping[str, Origin], verb: str, became: Became) -> dict[str, Origin]:
+def _changed(known: Mapping[str, Origin], verb: str, new_names: NewNames) -> dict[str, Origin]:
     """Carry the origins over to the new names; a type made of several, or of a part of one, was never measured."""
     changed: dict[str, Origin] = {}
     for type_, origin in known.items():
-        for name in became.get(type_, [type_]):
-            if type_ not in became:
+        for name in new_names.get(type_, [type_]):
+            if type_ not in new_names:
                 changed[name] = origin
             elif verb == "rename":
                 changed[name] = replace(origin, story=f"called {type_} before")
             elif verb == "merge":
-                changed.setdefault(name, Origin(origin.version, story=f"made of {', '.join(became)}"))
+                changed.setdefault(name, Origin(origin.version, story=f"made of {', '.join(new_names)}"))
             else:
                 changed[name] = Origin(origin.version, story=f"split off {type_}")
     return changed
 
 
-def learned(one: Lineage) -> str:
+def describe_task(one: Lineage) -> str:
     """Say in words what a task taught."""
     parts = [", ".join(one.tasks[-1]) if one.tasks else "", f"more of {', '.join(one.again)}" if one.again else ""]
     return "learned " + " and ".join(part for part in parts if part)
 
 
-def told(change: Mapping[str, Any]) -> str:
+def describe_version(one: Lineage) -> str:
+    """Say in words what made a version of the previous one."""
+    return describe_change(one.change) if one.change else describe_task(one)
+
+
+def describe_change(change: Mapping[str, Any]) -> str:
     """Say in words what was done to the types."""
-    verb, became = change["verb"], change["became"]
+    verb, new_names = change["verb"], change["became"]
     if verb == "drop":
-        return f"dropped {', '.join(became)}"
+        return f"dropped {', '.join(new_names)}"
     if verb == "merge":
-        return f"merged {', '.join(became)} into {next(iter(became.values()))[0]}"
+        return f"merged {', '.join(new_names)} into {next(iter(new_names.values()))[0]}"
     if verb == "split":
-        return "; ".join(f"split {type_} into {', '.join(made)}" for type_, made in became.items())
-    return "renamed " + ", ".join(f"{type_} to {made[0]}" for type_, made in became.items())
+        return "; ".join(f"split {type_} into {', '.join(names)}" for type_, names in new_names.items())
+    return "renamed " + ", ".join(f"{type_} to {names[0]}" for type_, names in new_names.items())

@@ -1,7 +1,7 @@
 """Where a version comes from: the file retainer.json beside the weights.
 
-Every record holds the hash of the record before it, and carries the earlier records along. So a folder can tell its
-whole history and prove that nobody changed it, without the folders it came from.
+Every record holds the hash of the previous record, and a copy of all earlier records. So a folder can show its whole
+history and prove that it is unchanged, without the folders it came from.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Any
 from retainer.errors import InputError
 from retainer.files import require_inside, sha256
 
-FILE = "retainer.json"
-WEIGHTS = "model.safetensors"
-CARD = "README.md"
-PARENT = "parent"
-"""Where a version keeps what is needed to write the one before it again, if it was asked to."""
+RECORD_FILE = "retainer.json"
+WEIGHTS_FILE = "model.safetensors"
+CARD_FILE = "README.md"
+PARENT_FOLDER = "parent"
+"""Where a version stores what is needed to write its parent again, if --keep-parent asked for that."""
 
-UNHASHED = ("hash", "ancestors")
+_UNHASHED_FIELDS = ("hash", "ancestors")
 """Fields a record's hash does not cover: itself, and the earlier records, which ``parent_hash`` stands for."""
 
-FOREIGN = (
+_FOREIGN_PATTERNS = (
     "config.json",
     "*.safetensors",
     "*.safetensors.index.json",
@@ -36,9 +36,9 @@ FOREIGN = (
     "merges.txt",
     "*.model",
 )
-"""The files a checkpoint of somebody else is loaded from; what else lies there is nobody else's business."""
+"""The files a foreign checkpoint is loaded from; other files of its folder are neither hashed nor copied."""
 
-Record = dict[str, Any]
+LineageRecord = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,13 @@ class Lineage:
     base_model: str = ""
     """The name on the hub of what the first version was made from; empty if that was a folder."""
     parent: str = ""
-    """SHA-256 of the weights of the version before this one; of a bare encoder for a first version."""
+    """SHA-256 of the weights of the previous version; of a bare encoder for a first version."""
     parent_hash: str = ""
-    """``hash`` of the version before this one; empty where that has no record."""
+    """``hash`` of the previous version; empty where that has no record."""
     parent_name: str = ""
-    """The name of its folder, or its hub name: a hint where to look. No path, which is nobody else's business."""
+    """The name of its folder, or its hub name: a hint where to look. Not a path, which is private."""
     parent_files: Mapping[str, str] = field(default_factory=dict)
-    """SHA-256 of its files if it is a foreign checkpoint, which has no record that says so."""
+    """SHA-256 of its files if it is a foreign checkpoint, which has no record to hold them."""
     task: int = 0
     """How many tasks have been learned."""
     tasks: tuple[tuple[str, ...], ...] = ()
@@ -65,7 +65,7 @@ class Lineage:
     again: tuple[str, ...] = ()
     """Types of earlier tasks that the last task had more data for."""
     pending: tuple[str, ...] = ()
-    """Types that a split made and nobody has taught yet; learning takes them for new ones."""
+    """Types that a split made and that are not learned yet; learning treats them as new."""
     change: Mapping[str, Any] = field(default_factory=dict)
     """What was done to the types, if this version was not learned: rename, merge, drop or split, and of what."""
     data: Mapping[str, Any] = field(default_factory=dict)
@@ -87,31 +87,33 @@ class Lineage:
     """SHA-256 of every file of the folder but this one and the card, which people may edit."""
     hash: str = ""
     """SHA-256 of this record: the name of the version."""
-    ancestors: tuple[Record, ...] = ()
-    """The records of the versions before this one, oldest first."""
+    ancestors: tuple[LineageRecord, ...] = ()
+    """The records of the earlier versions, oldest first."""
 
     @property
-    def record(self) -> Record:
-        """This record as an ancestor carries it: without the ones before."""
+    def record(self) -> LineageRecord:
+        """This record in the form in which a later version holds it: without its own ancestors."""
         return {name: value for name, value in _plain(asdict(self)).items() if name != "ancestors"}
 
     @property
     def own_hash(self) -> str:
-        """The hash, also of a record from before there was one."""
-        return self.hash or (hash_of(self.record) if self.created else "")
+        """The hash, also of a record written before records held one."""
+        return self.hash or (record_hash(self.record) if self.created else "")
 
     def save(self, folder: Path) -> Lineage:
         """Write the record, with the hashes of the files that lie in the folder, and return it."""
-        files = hashes(folder)
-        sealed = replace(self, weights=files[WEIGHTS], files=files, hash="")
-        sealed = replace(sealed, hash=hash_of(sealed.record))
-        (folder / FILE).write_text(json.dumps(asdict(sealed), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        files = file_hashes(folder)
+        sealed = replace(self, weights=files[WEIGHTS_FILE], files=files, hash="")
+        sealed = replace(sealed, hash=record_hash(sealed.record))
+        (folder / RECORD_FILE).write_text(
+            json.dumps(asdict(sealed), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
         return sealed
 
     @classmethod
     def read(cls, folder: Path) -> Lineage:
         """Read the record of a folder without looking at anything else there; a folder without one is foreign."""
-        path = folder / FILE
+        path = folder / RECORD_FILE
         if not path.is_file():
             return cls()
         try:
@@ -122,8 +124,8 @@ class Lineage:
             ) from None
 
     @classmethod
-    def of(cls, record: Record) -> Lineage:
-        """Make a lineage of what was read from a file; fields that an older retainer did not write stay empty."""
+    def of(cls, record: LineageRecord) -> Lineage:
+        """Make a lineage from what was read from a file; fields that an older retainer did not write stay empty."""
         if unknown := record.keys() - {one.name for one in fields(cls)}:
             raise ValueError(f"the field {min(unknown)!r} is not known here, a newer retainer may have written it")
         known = dict(record)
@@ -139,48 +141,49 @@ class Lineage:
     def load(cls, folder: Path) -> Lineage:
         """Read the record of a folder and check its weights against it."""
         lineage = cls.read(folder)
-        if not (folder / FILE).is_file():
+        if not (folder / RECORD_FILE).is_file():
             return lineage
-        if not (folder / WEIGHTS).is_file():
-            raise InputError(f"{folder} has lost its {WEIGHTS}; restore it, or learn the version again")
-        if sha256(folder / WEIGHTS) != lineage.weights:
+        if not (folder / WEIGHTS_FILE).is_file():
+            raise InputError(f"{folder} has lost its {WEIGHTS_FILE}; restore it, or learn the version again")
+        if sha256(folder / WEIGHTS_FILE) != lineage.weights:
             raise InputError(
-                f"{folder / WEIGHTS} is truncated or was changed after it was saved (its SHA-256 is not the one in "
-                f"{FILE}); restore it, or learn the version again"
+                f"{folder / WEIGHTS_FILE} is truncated or was changed after it was saved (its SHA-256 is not the one "
+                f"in {RECORD_FILE}); restore it, or learn the version again"
             )
         return lineage
 
 
-def hash_of(record: Mapping[str, Any]) -> str:
+def record_hash(record: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a record.
 
     Empty fields do not count, so a record keeps its hash when a later retainer knows one field more.
     """
-    counted = {name: value for name, value in _plain(record).items() if value and name not in UNHASHED}
+    counted = {name: value for name, value in _plain(record).items() if value and name not in _UNHASHED_FIELDS}
     return hashlib.sha256(json.dumps(counted, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def hashes(folder: Path) -> dict[str, str]:
+def file_hashes(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of every file of a version, by its place in the folder."""
-    return {name: sha256(folder / name) for name in contents(folder)}
+    return {name: sha256(folder / name) for name in version_files(folder)}
 
 
-def contents(folder: Path) -> list[str]:
-    """Name the files a version consists of; its record, its card, a kept parent and hidden files are beside it."""
+def version_files(folder: Path) -> list[str]:
+    """Name the files a version consists of; not its record, its card, a stored parent or hidden files."""
     found = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
     return [
         path.as_posix()
         for path in found
-        if path.parts[0] not in (FILE, CARD, PARENT) and not any(part.startswith(".") for part in path.parts)
+        if path.parts[0] not in (RECORD_FILE, CARD_FILE, PARENT_FOLDER)
+        and not any(part.startswith(".") for part in path.parts)
     ]
 
 
 def foreign_files(folder: Path) -> list[str]:
     """Name the files of a foreign checkpoint."""
-    return sorted({path.name for pattern in FOREIGN for path in folder.glob(pattern) if path.is_file()})
+    return sorted({path.name for pattern in _FOREIGN_PATTERNS for path in folder.glob(pattern) if path.is_file()})
 
 
-def _plain(record: Mapping[str, Any]) -> Record:
+def _plain(record: Mapping[str, Any]) -> LineageRecord:
     """Return a record as a file gives it back: lists instead of tuples."""
-    plain: Record = json.loads(json.dumps(dict(record)))
+    plain: LineageRecord = json.loads(json.dumps(dict(record)))
     return plain

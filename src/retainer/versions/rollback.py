@@ -1,7 +1,8 @@
-"""Going back: the version before a version, or one further back, is written again, bit for bit.
+"""Going back: a version's previous version, or an earlier one, is written again, bit for bit.
 
-Nothing is kept for it unless somebody asked: versions usually lie side by side, and there the one that is wanted is
-found by its hash, whatever its folder is called. Otherwise it comes out of a version that keeps its parent inside.
+Nothing is stored for it unless --keep-parent asked for that: versions usually lie side by side, and the one that is
+wanted is found there by its hash, whatever its folder is called. Otherwise it comes out of a version that stores its
+parent.
 """
 
 from __future__ import annotations
@@ -15,22 +16,22 @@ from pathlib import Path
 
 from retainer.errors import InputError
 from retainer.files import new_folder, require_room, sha256, size_of
-from retainer.versions.history import short, versions_of
-from retainer.versions.lineage import FILE, PARENT, Lineage
-from retainer.versions.stored_parent import KEPT, kept, restore, whole
-from retainer.versions.verify import inspect
+from retainer.versions.history import short_hash, versions_of
+from retainer.versions.lineage import PARENT_FOLDER, RECORD_FILE, Lineage
+from retainer.versions.stored_parent import STORED_FACTS, all_files, read_stored_parent, restore_parent
+from retainer.versions.verify import verify_folder
 
-SHORTEST = 4
-"""Digits of a hash that are enough to say which version is meant, if only one begins so."""
+_SHORTEST_PREFIX = 4
+"""Digits of a hash that are enough to name a version, if only one begins so."""
 
 
-class Unfit(InputError):
-    """A place that has the version, but not as it was saved; another one may."""
+class UnusableCopy(InputError):
+    """A folder that has the version, but not as it was saved; another folder may."""
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What is known about the version to go back to: of one of ours its record, of a foreign one its files."""
+class RollbackTarget:
+    """The version to go back to: one of ours is known by its record, a foreign one by its files."""
 
     lineage: Lineage
     files: dict[str, str]
@@ -39,29 +40,29 @@ class Wanted:
 
     @property
     def title(self) -> str:
-        """How to call it in a sentence."""
-        mark = short(self.lineage.own_hash or self.lineage.weights)
-        return " ".join(part for part in (self.name, f"({mark})" if mark else "") if part) or "the version before"
+        """Its name in a sentence."""
+        mark = short_hash(self.lineage.own_hash or self.lineage.weights)
+        return " ".join(part for part in (self.name, f"({mark})" if mark else "") if part) or "the previous version"
 
     def lies_in(self, folder: Path) -> bool:
-        """Say whether a folder claims to be it; whether it still is, is another question."""
-        if (folder / KEPT).is_file():
-            return False  # a kept parent is no whole folder
+        """Return whether a folder claims to be it; ``faults`` checks whether it still is."""
+        if (folder / STORED_FACTS).is_file():
+            return False  # a stored parent is not a whole folder
         if self.files:
-            return not (folder / FILE).is_file() and all((folder / name).is_file() for name in self.files)
+            return not (folder / RECORD_FILE).is_file() and all((folder / name).is_file() for name in self.files)
         return self._is(folder)
 
-    def kept_in(self, folder: Path) -> bool:
-        """Say whether a folder keeps it as a parent."""
+    def stored_in(self, folder: Path) -> bool:
+        """Return whether a folder stores it as its parent."""
         if not self.files:
-            return self._is(folder / PARENT)
+            return self._is(folder / PARENT_FOLDER)
         try:
-            return (kept(folder) or {}).get("files") == self.files
+            return (read_stored_parent(folder) or {}).get("files") == self.files
         except InputError:
             return False
 
     def _is(self, folder: Path) -> bool:
-        if not (folder / FILE).is_file():
+        if not (folder / RECORD_FILE).is_file():
             return False
         try:
             found = Lineage.read(folder)
@@ -72,14 +73,14 @@ class Wanted:
         return bool(found.weights) and found.weights == self.lineage.weights
 
     def faults(self, folder: Path) -> list[str]:
-        """Say what is wrong with a folder that claims to be it."""
+        """Return what is wrong with a folder that claims to be it."""
         if not self.files:
-            return inspect(folder).sentences
+            return verify_folder(folder).sentences
         return [f"{name} was changed" for name, known in self.files.items() if sha256(folder / name) != known]
 
 
-def wanted(folder: Path, steps: int | None, to: str | None) -> Wanted:
-    """Find out which version is meant: so many steps back, or the one whose hash begins like this."""
+def rollback_target(folder: Path, steps: int | None, to: str | None) -> RollbackTarget:
+    """Return the version that is meant: so many steps back, or the one whose hash begins like this."""
     if steps is not None and to is not None:
         raise InputError("--steps and --to both say which version is meant; give one of them")
     chain = versions_of(require_record(folder))
@@ -91,84 +92,86 @@ def wanted(folder: Path, steps: int | None, to: str | None) -> Wanted:
     if steps < len(chain):
         return _saved(chain, len(chain) - 1 - steps)
     if steps > len(chain):
-        raise InputError(f"the chain of {folder} has {len(chain)} links, so nobody can go back {steps} steps")
+        raise InputError(f"{folder} goes back {len(chain)} steps at most; --steps {steps} is too many")
     return _beginning(chain[0], folder)
 
 
-def _saved(chain: list[Lineage], at: int) -> Wanted:
+def _saved(chain: list[Lineage], at: int) -> RollbackTarget:
     if not chain[at].weights:
         raise InputError("that version was never saved: the next one was learned from it in memory")
-    return Wanted(chain[at], {}, chain[at + 1].parent_name)
+    return RollbackTarget(chain[at], {}, chain[at + 1].parent_name)
 
 
-def _beginning(first: Lineage, folder: Path) -> Wanted:
+def _beginning(first: Lineage, folder: Path) -> RollbackTarget:
     """Return what the first version of a chain was made from, if that can be found again."""
     if first.parent_files:
-        return Wanted(Lineage(), dict(first.parent_files), first.parent_name)
+        return RollbackTarget(Lineage(), dict(first.parent_files), first.parent_name)
     if len(first.tasks) == 1 and not first.change:
         raise InputError(f"{folder} goes back to the bare encoder {first.encoder}; there is no version before that")
     if first.parent_name:
         raise InputError(f"{folder} goes back to {first.parent_name} on the hub; load that from there")
-    return Wanted(Lineage(weights=first.parent), {}, "")  # a record from before names were written down
+    return RollbackTarget(Lineage(weights=first.parent), {}, "")  # a record written before records held names
 
 
 def require_record(folder: Path) -> Lineage:
-    """Return the record of a version's folder, or say that there is none."""
-    if not (folder / FILE).is_file():
-        what = "no folder" if not folder.is_dir() else f"a folder without {FILE}"
-        raise InputError(f"{folder} is {what}, so nobody knows where it comes from; versions retainer wrote have one")
+    """Return the record of a version's folder, or refuse a folder without one."""
+    if not (folder / RECORD_FILE).is_file():
+        what = f"has no {RECORD_FILE}" if folder.is_dir() else "is not a folder"
+        raise InputError(f"{folder} {what}, so its history is not known; name a version that retainer wrote")
     return Lineage.read(folder)
 
 
-def _named(chain: list[Lineage], to: str, folder: Path) -> Wanted:
-    if len(to) < SHORTEST:
-        raise InputError(f"--to {to} is too short; give at least {SHORTEST} digits of a hash (see: retainer log)")
+def _named(chain: list[Lineage], to: str, folder: Path) -> RollbackTarget:
+    if len(to) < _SHORTEST_PREFIX:
+        raise InputError(
+            f"--to {to} is too short; give at least {_SHORTEST_PREFIX} digits of a hash (see: retainer log)"
+        )
     found = [at for at, one in enumerate(chain[:-1]) if one.own_hash.startswith(to) or one.weights.startswith(to)]
     if len(found) != 1:
-        known = ", ".join(short(one.own_hash) for one in reversed(chain[:-1])) or "none"
+        known = ", ".join(short_hash(one.own_hash) for one in reversed(chain[:-1])) or "none"
         how = "several versions" if found else "no version"
         raise InputError(f"{how} before {folder} begin with {to}; those before it are {known}")
     return _saved(chain, found[0])
 
 
-def roll_back(folder: Path, one: Wanted, out: Path, look: Path | None = None) -> tuple[Path, int]:
+def roll_back(folder: Path, target: RollbackTarget, out: Path, look: Path | None = None) -> tuple[Path, int]:
     """Write a version of the chain again; return the folder it came from, and how many bytes it takes."""
     if look is not None and not look.is_dir():
-        raise InputError(f"--from {look} is no folder")
+        raise InputError(f"--from {look} is not a folder")
     places = list(dict.fromkeys(_places(folder, look)))
     faults = []
-    for place, depth in _sources(one, places):
+    for place, depth in _sources(target, places):
         try:
-            return place, _unpacked(place, depth, one, out) if depth else _copied(place, one, out)
-        except Unfit as error:
+            return place, _unpacked(place, depth, target, out) if depth else _copied(place, target, out)
+        except UnusableCopy as error:
             faults.append(str(error))
     if faults:
         raise InputError(f"{faults[0]}; restore that file, or say where another copy lies (--from FOLDER)")
     raise InputError(
-        f"{one.title} is neither beside {folder} nor kept inside it; say where it lies (--from FOLDER), and next time "
-        f"learn with --keep-parent if the old folder may vanish"
+        f"{target.title} is neither beside {folder} nor stored inside it; say where it lies (--from FOLDER), and next "
+        f"time learn with --keep-parent if the old folder may vanish"
     )
 
 
-def _sources(one: Wanted, places: list[Path]) -> Iterator[tuple[Path, int]]:
-    """Find where a version can be had: first as it is (0), then so many parents deep inside another."""
-    yield from ((place, 0) for place in places if one.lies_in(place))
+def _sources(target: RollbackTarget, places: list[Path]) -> Iterator[tuple[Path, int]]:
+    """Find folders that have a version: first as it is (depth 0), then so many parents deep inside another."""
+    yield from ((place, 0) for place in places if target.lies_in(place))
     for place in places:
-        yield from ((place, depth) for depth, keeper in enumerate(_keepers(place), 1) if one.kept_in(keeper))
+        yield from ((place, depth) for depth, holder in enumerate(_storing(place), 1) if target.stored_in(holder))
 
 
-def beside(folder: Path) -> dict[str, Path]:
+def versions_beside(folder: Path) -> dict[str, Path]:
     """Return the versions that lie beside one, by their hashes."""
     found: dict[str, Path] = {}
     for place in _places(folder, None):
         with contextlib.suppress(InputError):
-            if (place / FILE).is_file():
+            if (place / RECORD_FILE).is_file():
                 found.setdefault(Lineage.read(place).own_hash, place)
     return found
 
 
 def _places(folder: Path, look: Path | None) -> Iterator[Path]:
-    """Name the folders a version may lie in: the one we start from, where the user says, and those beside."""
+    """Name the folders a version may lie in: the one given, where --from says, and those beside both."""
     yield folder
     above = folder.parent if folder.name not in ("", "..") else folder.resolve().parent
     for parent in [*([look] if look else []), above, *([folder.resolve().parent] if folder.is_symlink() else [])]:
@@ -177,45 +180,45 @@ def _places(folder: Path, look: Path | None) -> Iterator[Path]:
             yield from sorted(path for path in parent.iterdir() if path.is_dir() and not path.name.startswith("."))
 
 
-def _keepers(folder: Path) -> Iterator[Path]:
-    """Name a folder, the parent it keeps, the parent that one keeps, and so on."""
-    while (folder / PARENT / KEPT).is_file():
+def _storing(folder: Path) -> Iterator[Path]:
+    """Name a folder, the parent it stores, the parent that one stores, and so on."""
+    while (folder / PARENT_FOLDER / STORED_FACTS).is_file():
         yield folder
-        folder = folder / PARENT
+        folder = folder / PARENT_FOLDER
 
 
-def _copied(place: Path, one: Wanted, out: Path) -> int:
-    if bad := one.faults(place):
-        raise Unfit(f"{place} is {one.title}, but {bad[0]} after it was saved")
-    names = list(one.files) or whole(place)
+def _copied(place: Path, target: RollbackTarget, out: Path) -> int:
+    if bad := target.faults(place):
+        raise UnusableCopy(f"{place} is {target.title}, but {bad[0]} after it was saved")
+    names = list(target.files) or all_files(place)
     size = sum((place / name).stat().st_size for name in names)
     require_room(out, size)
     with new_folder(out) as scratch:
         for name in names:
             (scratch / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(place / name, scratch / name)
-        _require_whole(scratch, one)
+        _require_whole(scratch, target)
     return size
 
 
-def _unpacked(place: Path, depth: int, one: Wanted, out: Path) -> int:
-    """Unpack the parent of a version, or the parent of its parent, and so on; each needs the one after it."""
+def _unpacked(place: Path, depth: int, target: RollbackTarget, out: Path) -> int:
+    """Unpack the parent of a version, or the parent of its parent, and so on; each needs its successor."""
     require_room(out, size_of(place))
     with new_folder(out) as scratch, tempfile.TemporaryDirectory(dir=scratch.parent, prefix=".") as above:
         for level in range(1, depth + 1):
-            target = scratch if level == depth else Path(above) / str(level)
-            target.mkdir(exist_ok=True)
+            folder = scratch if level == depth else Path(above) / str(level)
+            folder.mkdir(exist_ok=True)
             try:
-                restore(place, target)
+                restore_parent(place, folder)
             except InputError as error:
-                raise Unfit(str(error)) from None
-            place = target
-        _require_whole(scratch, one)
+                raise UnusableCopy(str(error)) from None
+            place = folder
+        _require_whole(scratch, target)
         return size_of(scratch)
 
 
-def _require_whole(folder: Path, one: Wanted) -> None:
-    """Look at what was written before it gets its name: it must be the very version that was wanted."""
-    bad = one.faults(folder) if one.lies_in(folder) else ["it is another version"]
+def _require_whole(folder: Path, target: RollbackTarget) -> None:
+    """Check what was written before it gets its name: it must be the very version that was wanted."""
+    bad = target.faults(folder) if target.lies_in(folder) else ["it is another version"]
     if bad:
-        raise Unfit(f"{one.title} could not be written again: {bad[0]}")
+        raise UnusableCopy(f"{target.title} could not be written again: {bad[0]}")

@@ -1,4 +1,4 @@
-"""A version: a tagger that knows where it comes from, predicts, is measured and is saved."""
+"""A version: a tagger with its lineage, which predicts, is measured and is saved."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from retainer.model.sentence_generator import Generator, load_generator
 from retainer.model.tagger import Tagger, load_tagger
 from retainer.runtime import pick_device, versions
 from retainer.versions.card import card
-from retainer.versions.lineage import CARD, Lineage, foreign_files
-from retainer.versions.stored_parent import keep
+from retainer.versions.lineage import CARD_FILE, Lineage, foreign_files
+from retainer.versions.stored_parent import store_parent
 
-GENERATORS = "generators"
-"""Where a version keeps the language models of its tasks."""
+GENERATORS_FOLDER = "generators"
+"""Where a version holds the language models of its tasks."""
 
-CHUNK = 1024
+PREDICT_CHUNK = 1024
 """Texts predicted at once: bounds the memory, whatever the length of a list."""
 
 
@@ -47,7 +47,7 @@ class Version:
         generators: tuple[Generator, ...] = (),
         place: Path | None = None,
     ) -> None:
-        """Put a tagger and its record together, and the language models of its tasks if the method keeps any.
+        """Put a tagger and its record together, and the language models of its tasks if the method needs any.
 
         ``place`` is the folder it lies in, if it lies in one.
         """
@@ -70,7 +70,7 @@ class Version:
 
     @property
     def learned_types(self) -> tuple[str, ...]:
-        """The types it was taught: all but those a split made and nobody has taught yet."""
+        """The types it was taught: all but those that a split made and that are not learned yet."""
         return tuple(type_ for type_ in self.types if type_ not in self.lineage.pending)
 
     @property
@@ -88,12 +88,12 @@ class Version:
         An entity is a dict with ``entity_group``, ``score``, ``word``, ``start`` and ``end`` (characters), as in
         transformers' token-classification pipeline. Texts may be of any length. A score is the mean probability of the
         entity's words, as in the pipeline; ``calibrated``, it is how probably the entity is right, as far as the dev
-        sets of its tasks could tell (``lineage.calibration``; other types keep their score).
+        sets of its tasks show (``lineage.calibration``; other types keep their score).
         """
         if isinstance(texts, str):
             return self.predict([texts], calibrated=calibrated)[0]
         sentences = [Sentence.from_text(_whole(text)) for text in texts]
-        chunks = (sentences[at : at + CHUNK] for at in range(0, len(sentences), CHUNK))
+        chunks = (sentences[at : at + PREDICT_CHUNK] for at in range(0, len(sentences), PREDICT_CHUNK))
         found = [one for chunk in chunks for one in entities(self.tagger, chunk)]
         return [self.calibrated(one) for one in found] if calibrated else found
 
@@ -125,7 +125,7 @@ class Version:
         return self.assess(data)[1]
 
     def assess(self, data: Corpus | str | Path, *, all: bool = False) -> tuple[Scores, dict[str, Any]]:
-        """Do both at once: the data are looked at only once."""
+        """Do both at once: the model runs over the data only once."""
         corpus = data if isinstance(data, Corpus) else read(data)
         types = [*self.types, *(type_ for type_ in corpus.types if all and type_ not in self.types)]
         if not set(types) & set(corpus.types):
@@ -135,16 +135,16 @@ class Version:
             )
         spans, tagged = find(self.tagger, corpus.sentences, types)
         gold = gold_spans(corpus, tagged.sentence_starts, types)
-        told = [type_ for type_ in self.types if type_ in corpus.counts]
-        chosen = np.isin(spans.type, [types.index(type_) for type_ in told])
+        annotated = [type_ for type_ in self.types if type_ in corpus.counts]
+        chosen = np.isin(spans.type, [types.index(type_) for type_ in annotated])
         names = [types[number] for number in spans.type[chosen]]
         plain, right = scores_of(spans, tagged)[chosen], hits(spans, gold)[chosen]
-        better = calibrate(read_curves(self.lineage.calibration), plain, names)
-        both = {"plain": plain, "calibrated": better}
-        return score(gold, spans, types), {name: reliability(made, right, names, told) for name, made in both.items()}
+        both = {"plain": plain, "calibrated": calibrate(read_curves(self.lineage.calibration), plain, names)}
+        measured = {name: reliability(kind, right, names, annotated) for name, kind in both.items()}
+        return score(gold, spans, types), measured
 
-    def heir(self, **facts: Any) -> Lineage:
-        """Return the record of a version that is made from this one, with some more facts about it."""
+    def child_record(self, **facts: Any) -> Lineage:
+        """Return the record of a version that is made from this one, with some more facts."""
         before, place = self.lineage, self.place
         hub = "" if before.created else before.base_model or before.encoder
         foreign = foreign_files(place) if place and self.types and not before.created else []
@@ -167,20 +167,19 @@ class Version:
     def save(self, folder: str | Path, *, keep_parent: Path | None = None) -> Path:
         """Write a plain Hugging Face folder plus retainer.json and a model card: whole, or not at all.
 
-        With ``keep_parent``, the folder of the version it was made from, what is needed to write that one again is
-        put inside.
+        With ``keep_parent``, the folder of the previous version, what is needed to write that one again is put inside.
         """
         if isinstance(self.tagger, Exported):
             raise InputError("an ONNX export cannot be saved as a version; copy its folder instead")
         with new_folder(folder) as scratch:
             self.tagger.save(scratch)
             for number, generator in enumerate(self.generators, 1):
-                (scratch / GENERATORS / str(number)).mkdir(parents=True)
-                generator.save(scratch / GENERATORS / str(number))
+                (scratch / GENERATORS_FOLDER / str(number)).mkdir(parents=True)
+                generator.save(scratch / GENERATORS_FOLDER / str(number))
             sealed = self.lineage.save(scratch)
-            (scratch / CARD).write_text(self._card(sealed, Path(folder).name), encoding="utf-8")
+            (scratch / CARD_FILE).write_text(self._card(sealed, Path(folder).name), encoding="utf-8")
             if keep_parent is not None:
-                keep(keep_parent, scratch)
+                store_parent(keep_parent, scratch)
         self.lineage, self.place = sealed, Path(folder)
         return Path(folder)
 
@@ -240,19 +239,19 @@ def _origin(lineage: Lineage) -> str:
 
 
 def _whole(text: str) -> str:
-    """Refuse what only looks like text: bytes that were no UTF-8 leave halves of characters behind."""
+    """Refuse what only looks like text: bytes that were not UTF-8 leave halves of characters behind."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InputError(f"the text {text[:40]!a} is no valid Unicode; was it read as UTF-8?") from None
+        raise InputError(f"the text {text[:40]!a} is not valid Unicode; was it read as UTF-8?") from None
     return text
 
 
 def load(spec: str | Path, *, device: str = "auto", head: HeadKind = "linear", need_head: bool = False) -> Version:
     """Load ``builtin``, a version's folder, any token-classification checkpoint, or a bare encoder.
 
-    Folders we saved are checked against their recorded hash first. A bare encoder gets an empty head of the given
-    kind, unless ``need_head`` refuses it.
+    Folders that retainer wrote are checked against their recorded hash first. A bare encoder gets an empty head of
+    the given kind, unless ``need_head`` refuses it.
     """
     spec = str(spec)
     if Path(spec).is_file():
@@ -266,7 +265,7 @@ def load(spec: str | Path, *, device: str = "auto", head: HeadKind = "linear", n
         hub = "" if place else HUB_NAME if spec == "builtin" else spec
         encoder = "" if tagger.labels.types else place.resolve().name if place else spec
         lineage = replace(lineage, base_model=hub, encoder=lineage.encoder or encoder)
-    return Version(tagger, lineage, _generators(Path(spec) / GENERATORS), place)
+    return Version(tagger, lineage, _generators(Path(spec) / GENERATORS_FOLDER), place)
 
 
 def _generators(folder: Path) -> tuple[Generator, ...]:

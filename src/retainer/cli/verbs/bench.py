@@ -17,8 +17,8 @@ from retainer.errors import InputError, nearest
 from retainer.files import write_text
 from retainer.methods import method as find_method
 from retainer.report.bench.advice import advice
-from retainer.report.bench.bench_tables import markdown, tables
 from retainer.report.bench.ranking import rankings
+from retainer.report.bench.tables import bench_markdown, terminal_tables
 from retainer.training.recipe import RECIPE_FIELDS
 from retainer.training.recipe import recipe as find_recipe
 
@@ -72,7 +72,7 @@ def bench(
     if jobs < 1:
         raise InputError(f"--jobs must be at least 1, not {jobs}")
     from retainer.bench.run import Bench, run_bench
-    from retainer.report.bench.folder import read_folder
+    from retainer.report.bench.folder import read_bench
 
     with board(cells) as progress:
         results = run_bench(Bench(Path(data), Path(out), chosen.types, device, rerun), cells, jobs, progress)
@@ -81,12 +81,12 @@ def bench(
         say_json(documents)
     else:
         ranked = rankings(documents, chosen)
-        for table in tables(ranked):
+        for table in terminal_tables(ranked):
             say_table(table)
         if quick:
             say("\n".join(advice(ranked[0])))
     folder = Path(out) / chosen.name
-    write_text(folder / "table.md", markdown(read_folder(folder).rankings))
+    write_text(folder / "table.md", bench_markdown(read_bench(folder).rankings))
 
 
 def _chosen(preset: str, data: str, short: bool, new: str) -> Preset:

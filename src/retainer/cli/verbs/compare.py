@@ -19,20 +19,20 @@ from retainer.data.plain import Texts, texts_or_corpus
 from retainer.errors import InputError
 from retainer.files import require_writable, write_document
 from retainer.plurals import sentences
-from retainer.report.compare.compare_rows import (
-    DRIFT_COLUMNS,
-    GROUPS,
+from retainer.report.compare.rows import (
+    AGREEMENT_COLUMNS,
+    CHANGE_GROUPS,
     SCORE_COLUMNS,
-    amount,
-    drift_rows,
+    agreement_rows,
+    change_group,
+    change_label,
+    compared_amount,
+    comparison_finding,
+    comparison_remarks,
     excerpt,
-    group,
-    headline,
-    label,
+    group_sizes,
     mean_rows,
-    remarks,
     score_rows,
-    sizes,
 )
 
 if TYPE_CHECKING:
@@ -117,18 +117,18 @@ def _taken_for(given: Corpus | Texts) -> str:
 
 
 def _page(found: Difference, old: str, new: str, data: str, outcomes: Sequence[GateOutcome]) -> str:
-    from retainer.report.compare.compare_page import version_page
+    from retainer.report.compare.page import compare_page
 
     flags = [part for outcome in outcomes for part in (f"--{outcome.name}", f"{outcome.limit:g}")]
     facts = {
         "old version": old,
         "new version": new,
-        "data": f"{data}, {amount(found)}",
+        "data": f"{data}, {compared_amount(found)}",
         "intervals": "1,000 sets of texts drawn, seed 0",
         "page made by": f"retainer {__version__}",
         "command": shlex.join(["retainer", "compare", old, new, data, *flags]),
     }
-    return version_page(found, old, new, outcomes, facts)
+    return compare_page(found, old, new, outcomes, facts)
 
 
 @contextlib.contextmanager
@@ -152,14 +152,14 @@ def _say_document(document: dict[str, Any], found: Difference) -> None:
 
 def _say_tables(found: Difference, old: str, new: str, data: str, show: int) -> None:
     """Print the tables, a few entities of each kind, and the finding in words last, where the eye is."""
-    say(f"{old} → {new} on {data}, {amount(found)}")
+    say(f"{old} → {new} on {data}, {compared_amount(found)}")
     if rows := score_rows(found):
         say_table(_table("scores on the annotation", SCORE_COLUMNS, rows, mean_rows(found)))
-    if rows := drift_rows(found):
-        say_table(_table("what became of the old version's entities", DRIFT_COLUMNS, rows))
+    if rows := agreement_rows(found):
+        say_table(_table("what became of the old version's entities", AGREEMENT_COLUMNS, rows))
     if show:
         _say_lists(found, show)
-    say("\n".join(map(_clean, [headline(found, old, new).striptags(), *remarks(found)])))
+    say("\n".join(map(_clean, [comparison_finding(found, old, new).striptags(), *comparison_remarks(found)])))
 
 
 def _table(
@@ -184,16 +184,16 @@ def _table(
 
 def _say_lists(found: Difference, show: int) -> None:
     """Print the first few entities of every kind; the walk ends when there are enough."""
-    wanted = {name: min(size, show) for name, size in sizes(found).items()}
-    lists: dict[str, list[str]] = {name: [] for name in GROUPS}
+    wanted = {name: min(size, show) for name, size in group_sizes(found).items()}
+    lists: dict[str, list[str]] = {name: [] for name in CHANGE_GROUPS}
     for case in found.cases:
         for change in case.changes:
-            own = lists[name := group(change, found.types.old)]
+            own = lists[name := change_group(change, found.types.old)]
             if len(own) < wanted[name]:
                 own.append(_line(case, change))
         if all(len(lists[name]) == size for name, size in wanted.items()):
             break
-    for name, size in sizes(found).items():
+    for name, size in group_sizes(found).items():
         if size:
             more = f", the first {len(lists[name])}" if size > show else ""
             say("\n".join([f"{name}: {size}{more}", *lists[name], ""]))
@@ -201,7 +201,7 @@ def _say_lists(found: Difference, show: int) -> None:
 
 def _line(case: Case, change: Change) -> str:
     before, entity, after = map(_clean, excerpt(case, change))
-    return f"  {case.number:>6}  {_clean(label(case, change))}:  {before}[{entity}]{after}"
+    return f"  {case.number:>6}  {_clean(change_label(case, change))}:  {before}[{entity}]{after}"
 
 
 def _clean(text: str) -> str:

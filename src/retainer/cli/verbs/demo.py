@@ -12,7 +12,7 @@ from retainer.data.io import write
 from retainer.data.tasks import Plan, plan
 from retainer.files import new_folder, require_free, write_document, write_text
 from retainer.methods import METHODS
-from retainer.report.demo.page import page
+from retainer.report.demo.page import demo_page
 from retainer.report.draw.charts import curves
 from retainer.report.draw.examples import Example
 from retainer.report.draw.tables import text_table
@@ -150,7 +150,7 @@ def _facts(sentences: int, epochs: int, seed: int, cells: dict[str, dict[str, An
 
 
 def _write(folder: Path, cells: dict[str, Any], examples: list[Example], facts: dict[str, str]) -> None:
-    write_document(folder / "report.html", page("Does it forget?", cells, examples, facts))
+    write_document(folder / "report.html", demo_page("Does it forget?", cells, examples, facts))
     write_text(folder / "curves.svg", curves(cells))
     write_text(folder / "cells.json", json_format.dumps(cells, indent=1))
 

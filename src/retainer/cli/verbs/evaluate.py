@@ -15,7 +15,7 @@ from retainer.plurals import sentences
 
 if TYPE_CHECKING:
     from retainer.metrics.f1 import Scores
-    from retainer.report.evaluation.reliability_numbers import Assessed
+    from retainer.report.evaluation.reliability_numbers import AssessedVersion
     from retainer.versions.version import Version
 
 
@@ -78,14 +78,14 @@ def tell_unscored(types: Iterable[str]) -> None:
         note(f"not in the data, so not scored: {named}")
 
 
-def assessed(version: Version, name: str, scores: Scores, reliability: dict[str, Any]) -> Assessed:
+def assessed(version: Version, name: str, scores: Scores, reliability: dict[str, Any]) -> AssessedVersion:
     """Put together what the page says about a version."""
-    from retainer.report.evaluation.reliability_numbers import Assessed
+    from retainer.report.evaluation.reliability_numbers import AssessedVersion
 
-    return Assessed(name, scores, reliability, tuple(version.lineage.calibration))
+    return AssessedVersion(name, scores, reliability, tuple(version.lineage.calibration))
 
 
-def page_of(found: list[Assessed], data: str, corpus: Corpus, called: str) -> str:
+def page_of(found: list[AssessedVersion], data: str, corpus: Corpus, called: str) -> str:
     """Write the page of one version or of several; it holds no text of the data."""
     from retainer.report.evaluation.page import evaluation_page
 

@@ -15,8 +15,8 @@ from retainer.plurals import amount, sentences
 from retainer.training.recipe import ENOUGH_TO_SELECT, RECIPE_FIELDS, Recipe
 from retainer.training.recipe import recipe as find_recipe
 from retainer.training.reproduce import Reproduction, record_of
-from retainer.versions.history import learned, short
-from retainer.versions.lineage import PARENT, Lineage
+from retainer.versions.history import describe_task, short_hash
+from retainer.versions.lineage import PARENT_FOLDER, Lineage
 
 if TYPE_CHECKING:
     from retainer.methods import Method
@@ -116,7 +116,7 @@ def _report_result(version: Version, out: str, seconds: float, json: bool, repro
     say(_summary(version, out, seconds))
     if reproduces:
         bits = "the same weights, bit for bit" if same else "other weights"
-        say(f"reproduced  version {short(reproduces.record.own_hash)}: {bits}")
+        say(f"reproduced  version {short_hash(reproduces.record.own_hash)}: {bits}")
     if measured := version.lineage.scores.get("balance"):
         say_table(balance_table(measured))
         say(measured["in_words"])
@@ -189,7 +189,7 @@ def _summary(version: Version, out: str, seconds: float) -> str:
     made, most = len(record.scores["history"]), record.recipe["epochs"]
     stopped = "" if made == most else f" (stopped early; at most {most})"
     lines = [
-        f"learned   {learned(record).removeprefix('learned ')}",
+        f"learned   {describe_task(record).removeprefix('learned ')}",
         f"before    {', '.join(old) or nothing}",
         f"method    {record.method}, epoch {record.scores['epoch']} of {made}{stopped}, {seconds:.0f} s",
         f"version   {out}",
@@ -214,6 +214,6 @@ def _summary(version: Version, out: str, seconds: float) -> str:
         lines.append(
             "kept      a language model of these sentences, their words in it (generators/), for later reviews"
         )
-    if (parent := Path(out) / PARENT).is_dir():
-        lines.append(f"kept      the previous version, for rollback ({PARENT}/): {in_words(size_of(parent))}")
+    if (parent := Path(out) / PARENT_FOLDER).is_dir():
+        lines.append(f"kept      the previous version, for rollback ({PARENT_FOLDER}/): {in_words(size_of(parent))}")
     return "\n".join(lines)

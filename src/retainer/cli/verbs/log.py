@@ -7,9 +7,9 @@ from typing import Any
 
 from retainer.cli.output import say, say_json
 from retainer.plurals import amount, sentences
-from retainer.versions.history import learned, short, told, versions_of
+from retainer.versions.history import describe_version, short_hash, versions_of
 from retainer.versions.lineage import Lineage
-from retainer.versions.rollback import beside, require_record
+from retainer.versions.rollback import require_record, versions_beside
 
 
 def log(model: str, /, *, json: bool = False) -> None:
@@ -20,7 +20,7 @@ def log(model: str, /, *, json: bool = False) -> None:
     """
     folder = Path(model)
     chain = versions_of(require_record(folder))
-    places = {chain[-1].own_hash: folder} | {hash_: place for hash_, place in beside(folder).items() if hash_}
+    places = {chain[-1].own_hash: folder} | {hash_: place for hash_, place in versions_beside(folder).items() if hash_}
     newest_first = [_facts(one, number, places) for number, one in reversed(list(enumerate(chain, 1)))]
     if json:
         say_json({"model": model, "versions": newest_first})
@@ -34,7 +34,7 @@ def _facts(one: Lineage, number: int, places: dict[str, Path]) -> dict[str, Any]
     return {
         "number": number,
         "gained": gained,
-        "what": told(one.change) if one.change else learned(one),
+        "what": describe_version(one),
         "types": [type_ for task in one.tasks for type_ in task],
         "place": None if place is None else str(place),
         **one.record,
@@ -44,7 +44,7 @@ def _facts(one: Lineage, number: int, places: dict[str, Path]) -> dict[str, Any]
 
 def _lines(one: dict[str, Any]) -> list[str]:
     where = one["place"] or ("never saved" if not one["weights"] else "")
-    head = f"● {short(one['hash'])}  {one['created'].replace('T', ' ')[:16]} UTC  {where}".rstrip()
+    head = f"● {short_hash(one['hash'])}  {one['created'].replace('T', ' ')[:16]} UTC  {where}".rstrip()
     lines = [f"{one['what']}; knows {', '.join(one['types'])}"]
     if one["method"]:
         lines.append(f"{one['method']}, {_data(one['data'])}, seed {one['seed']}")
@@ -75,7 +75,7 @@ def _beginning(first: Lineage) -> str:
     """Say what the oldest version was made from."""
     foreign = first.change.get("types") or [type_ for task in first.tasks[:-1] for type_ in task]
     if foreign and not first.parent_name:
-        return f"○ {short(first.parent)} and older, of which an older retainer wrote down no more"
+        return f"○ {short_hash(first.parent)} and older, of which an older retainer wrote down no more"
     if foreign:
         return f"○ {first.parent_name}, which knew {', '.join(foreign)}"
     return f"○ {first.encoder}, a bare encoder"

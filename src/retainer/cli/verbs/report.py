@@ -11,12 +11,12 @@ from retainer.about import __version__
 from retainer.cli.output import note, say
 from retainer.errors import InputError
 from retainer.files import write_document
-from retainer.report.draw.runs import valid
-from retainer.versions.lineage import FILE
+from retainer.report.draw.runs import valid_text
+from retainer.versions.lineage import RECORD_FILE
 
 if TYPE_CHECKING:
-    from retainer.report.bench.folder import Folder, Parts
-    from retainer.report.bench.method_comparison import Standing
+    from retainer.report.bench.folder import BenchFolder, CorpusSplits
+    from retainer.report.bench.method_comparison import MethodComparison
 
 
 def report(
@@ -49,25 +49,25 @@ def report(
     """
     if markdown + latex + csv > 1:
         raise InputError("--markdown, --latex and --csv exclude each other; call report once for each")
-    if (Path(folder) / FILE).is_file():
+    if (Path(folder) / RECORD_FILE).is_file():
         from retainer.cli.version_report import chain_page
 
         if markdown or latex or csv or against:
             raise InputError("--markdown, --latex, --csv and --against are for a bench; of a version there is a page")
         return chain_page(Path(folder), data, out)
-    from retainer.report.bench.folder import read_data, read_folder
+    from retainer.report.bench.folder import read_bench, read_bench_corpus
 
-    found = read_folder(Path(folder))
+    found = read_bench(Path(folder))
     if csv:
-        from retainer.report.bench.paper_tables import table
+        from retainer.report.bench.paper_tables import cells_csv
 
-        return _give(table(found), out)
-    parts = None if data is None else read_data(Path(data))
+        return _give(cells_csv(found), out)
+    parts = None if data is None else read_bench_corpus(Path(data))
     ranked = _ranked(found, parts, against)
     if markdown or latex:
         from retainer.report.bench import paper_tables as papers
 
-        return _give(papers.latex(ranked) if latex else papers.markdown(ranked), out)
+        return _give(papers.paper_latex(ranked) if latex else papers.paper_markdown(ranked), out)
     target = Path(folder) / "report.html" if out is None else Path(out)
     given = {"--data": data, "--against": against}
     flags = [part for name, value in given.items() if value for part in (name, value)]
@@ -76,31 +76,33 @@ def report(
     say(str(target))
 
 
-def _ranked(found: Folder, parts: Parts | None, against: str | None) -> list[Standing]:
-    from retainer.report.bench.method_comparison import standings
-    from retainer.report.bench.method_tests import Judge
+def _ranked(found: BenchFolder, parts: CorpusSplits | None, against: str | None) -> list[MethodComparison]:
+    from retainer.report.bench.method_comparison import compare_methods
+    from retainer.report.bench.method_tests import MethodTester
 
-    return standings(found, Judge(found, found.gold(parts), note), against)
+    return compare_methods(found, MethodTester(found, found.gold(parts), note), against)
 
 
 def _give(text: str, out: str | None) -> None:
     """Print a table, or write it where it was asked for."""
     if out is None:
-        say(valid(text).rstrip("\n"))
+        say(valid_text(text).rstrip("\n"))
     else:
-        write_document(out, valid(text))
+        write_document(out, valid_text(text))
 
 
-def _page(found: Folder, ranked: list[Standing], parts: Parts | None, no_text: bool, command: str) -> str:
-    from retainer.report.bench.cases import study
+def _page(
+    found: BenchFolder, ranked: list[MethodComparison], parts: CorpusSplits | None, no_text: bool, command: str
+) -> str:
+    from retainer.report.bench.cases import case_study
     from retainer.report.bench.page import bench_page
 
     test = None if parts is None else parts[2]
-    sentences = None if test is None or no_text else study(found, ranked, test)
+    sentences = None if test is None or no_text else case_study(found, ranked, test)
     return bench_page(found, ranked, parts=parts, study=sentences, facts=_facts(found, command))
 
 
-def _facts(found: Folder, command: str) -> dict[str, str]:
+def _facts(found: BenchFolder, command: str) -> dict[str, str]:
     """Say how the cells and the page were made."""
     cells = found.cells
     encoders = sorted({_encoder(str(cell.get("encoder", ""))) for cell in cells})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from retainer.cli.output import say, say_json
 from retainer.files import in_words, require_free
-from retainer.versions.rollback import roll_back, wanted
+from retainer.versions.rollback import roll_back, rollback_target
 
 
 def rollback(
@@ -32,7 +32,7 @@ def rollback(
     :param json: print one JSON document
     """
     require_free(out)
-    one = wanted(Path(model), steps, to)
+    one = rollback_target(Path(model), steps, to)
     place, size = roll_back(Path(model), one, Path(out), None if from_ is None else Path(from_))
     types = [type_ for task in one.lineage.tasks for type_ in task]
     if json:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from retainer.cli.output import say, say_json
 from retainer.errors import InputError
 from retainer.files import in_words, require_free, size_of
-from retainer.versions.history import origins, short, told
+from retainer.versions.history import describe_change, origins, short_hash
 
 if TYPE_CHECKING:
     from retainer.versions.version import Version
@@ -71,7 +71,7 @@ def rename(model: str, /, *pairs: str, out: str, keep_parent: bool = False, json
         raise InputError("a type is to get two names; give each type one")
     from retainer.versions import retype
 
-    _save(retype.rename(version, names), version, out, keep_parent, json)
+    _save(retype.rename_types(version, names), version, out, keep_parent, json)
 
 
 def merge(model: str, types: str, /, *, into: str, out: str, keep_parent: bool = False, json: bool = False) -> None:
@@ -88,7 +88,9 @@ def merge(model: str, types: str, /, *, into: str, out: str, keep_parent: bool =
     version = _load(model)
     from retainer.versions import retype
 
-    _save(retype.merge(version, [part.strip() for part in types.split(",")], into), version, out, keep_parent, json)
+    _save(
+        retype.merge_types(version, [part.strip() for part in types.split(",")], into), version, out, keep_parent, json
+    )
 
 
 def drop(model: str, /, *types: str, out: str, keep_parent: bool = False, json: bool = False) -> None:
@@ -104,7 +106,7 @@ def drop(model: str, /, *types: str, out: str, keep_parent: bool = False, json: 
     version = _load(model)
     from retainer.versions import retype
 
-    _save(retype.drop(version, types), version, out, keep_parent, json)
+    _save(retype.drop_types(version, types), version, out, keep_parent, json)
 
 
 def split(
@@ -123,7 +125,7 @@ def split(
     version = _load(model)
     from retainer.versions import retype
 
-    _save(retype.split(version, type, into), version, out, keep_parent, json)
+    _save(retype.split_type(version, type, into), version, out, keep_parent, json)
 
 
 def _load(model: str) -> Version:
@@ -142,17 +144,17 @@ def _pair(text: str, types: tuple[str, ...]) -> tuple[str, str]:
 
 def _save(made: Version, version: Version, out: str, keep_parent: bool, json: bool) -> None:
     """Write the new version, and say what it is and what it takes."""
-    from retainer.versions.stored_parent import require_keepable
+    from retainer.versions.stored_parent import require_storable_parent
 
-    made.save(out, keep_parent=require_keepable(version.place, version.types) if keep_parent else None)
+    made.save(out, keep_parent=require_storable_parent(version.place, version.types) if keep_parent else None)
     record = made.lineage
     size = size_of(Path(out))
     if json:
         return say_json({"version": out, "bytes": size, **record.record})
     lines = [
-        f"{told(record.change)}",
+        f"{describe_change(record.change)}",
         f"types     {', '.join(made.types)}",
-        f"version   {out} ({short(record.hash)}, {in_words(size)})",
+        f"version   {out} ({short_hash(record.hash)}, {in_words(size)})",
     ]
     if record.change["verb"] == "split":
         first, *others = next(iter(record.change["became"].values()))

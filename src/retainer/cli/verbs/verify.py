@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from retainer.cli.output import note, say, say_json
-from retainer.versions.history import short, versions_of
+from retainer.versions.history import short_hash, versions_of
 from retainer.versions.lineage import Lineage
-from retainer.versions.verify import as_dict, inspect
+from retainer.versions.verify import verify_folder
 
 NO = 1
 """The exit status of a gate that said no."""
@@ -22,9 +22,9 @@ def verify(model: str, /, *, json: bool = False) -> int:
     :param json: print one JSON document
     """
     folder = Path(model)
-    found = inspect(folder)
+    found = verify_folder(folder)
     if json:
-        say_json({"model": model, **as_dict(found)})
+        say_json({"model": model, **found.as_dict()})
     elif found.sentences:
         say("\n".join([f"{model} is not as it was saved:", *(f"  {one}" for one in found.sentences)]))
     else:
@@ -32,7 +32,7 @@ def verify(model: str, /, *, json: bool = False) -> int:
         files = f"{found.files} file{'' if found.files == 1 else 's'}"
         versions = len(versions_of(lineage))
         chain = f"{versions} version{'' if versions == 1 else 's'}"
-        say(f"{model} is as it was saved: {files}, a chain of {chain}, hash {short(lineage.own_hash)}")
+        say(f"{model} is as it was saved: {files}, a chain of {chain}, hash {short_hash(lineage.own_hash)}")
     if found.unchecked:
         note(f"not checked, because an older retainer wrote no hashes of them: {', '.join(found.unchecked)}")
     return NO if found.sentences else 0

@@ -1,4 +1,4 @@
-"""A bench folder, read for the report: its cells, what lies beside them, what is wrong with them in one sentence."""
+"""A bench folder, read and checked for the report: its cells, and what lies beside them."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from retainer.data.spans import Span
 from retainer.data.splits import read_parts
 from retainer.errors import InputError
 from retainer.report.bench.ranking import Ranking, rankings
-from retainer.report.bench.rows import Cell, Row, row_name, told_apart
+from retainer.report.bench.rows import CellRecord, MethodRow, row_name, with_distinct_variants
 
 _CELL = {"preset": str, "setting": str, "method": str, "seed": int, "tasks": list, "average": dict, "forgetting": dict}
 _TASK = {"types": list, "micro": float, "macro": float, "per_type": dict}
-Parts = tuple[Corpus, Corpus | None, Corpus | None]
+CorpusSplits = tuple[Corpus, Corpus | None, Corpus | None]
 
 
 @dataclass(frozen=True)
-class Folder:
+class BenchFolder:
     """The cells of one preset, by file."""
 
     path: Path
     """The preset's folder, which holds the settings."""
-    files: Mapping[Path, Cell]
+    files: Mapping[Path, CellRecord]
 
     @property
     def preset(self) -> str:
@@ -36,7 +36,7 @@ class Folder:
         return str(next(iter(self.files.values()))["preset"])
 
     @property
-    def cells(self) -> list[Cell]:
+    def cells(self) -> list[CellRecord]:
         """All cells."""
         return list(self.files.values())
 
@@ -50,11 +50,11 @@ class Folder:
         """Files by setting, row and seed."""
         return {(cell["setting"], row_name(cell), int(cell["seed"])): file for file, cell in self.files.items()}
 
-    def file(self, row: Row, seed: int) -> Path:
+    def file(self, row: MethodRow, seed: int) -> Path:
         """Return the file of one cell."""
         return self.places[str(row.cells[0]["setting"]), row.name, seed]
 
-    def gold(self, parts: Parts | None) -> list[tuple[Span, ...]] | None:
+    def gold(self, parts: CorpusSplits | None) -> list[tuple[Span, ...]] | None:
         """Return the entities of the test set: as the bench wrote them, else from the corpus, else None."""
         kept = stored_gold(self.path)
         if parts is None or parts[2] is None:
@@ -65,20 +65,20 @@ class Folder:
         return given
 
 
-def types_of(found: Sequence[Row]) -> tuple[str, ...]:
+def types_of_setting(found: Sequence[MethodRow]) -> tuple[str, ...]:
     """Return the types of a setting in the order of learning."""
     return tuple(dict.fromkeys(type_ for row in found for task in row.cells[0]["tasks"] for type_ in task["types"]))
 
 
-DEEPEST = 4
-"""How many folders above its file a cell is looked for: one more than a bench has."""
+_DEEPEST = 4
+"""How many folders deep cells are looked for: one more than a bench has."""
 
 
-def read_folder(path: Path) -> Folder:
+def read_bench(path: Path) -> BenchFolder:
     """Read the cells below a folder: a bench's, that of a preset, a setting or a method in it, or the one above."""
     if not path.is_dir():
-        raise InputError(f"{path} is no folder; report takes the folder a bench has written")
-    files = sorted(file for depth in range(DEEPEST + 1) for file in path.glob("*/" * depth + "seed-*.json"))
+        raise InputError(f"{path} is not a folder; report takes the folder a bench has written")
+    files = sorted(file for depth in range(_DEEPEST + 1) for file in path.glob("*/" * depth + "seed-*.json"))
     homes = sorted({_home(path, file) for file in files})
     if not homes:
         raise InputError(f"{path} holds no cells (SETTING/METHOD/seed-N.json); measure some with retainer bench")
@@ -89,28 +89,30 @@ def read_folder(path: Path) -> Folder:
 
 
 def _home(path: Path, file: Path) -> Path:
-    """Return the preset's folder of a cell, PRESET/SETTING/METHOD/seed-N.json, at whichever level somebody entered."""
+    """Return the preset's folder of a cell, PRESET/SETTING/METHOD/seed-N.json, at whichever level the user named."""
     between = file.relative_to(path).parts[:-1]
-    entered = path.resolve()
-    return path.joinpath(*between[:-2]) if len(between) > 1 else (entered.parent.parent, entered.parent)[len(between)]
+    named = path.resolve()
+    return path.joinpath(*between[:-2]) if len(between) > 1 else (named.parent.parent, named.parent)[len(between)]
 
 
-def _read(folder: Path, files: Mapping[Path, Any]) -> Folder:
-    """Check cells one by one and together: what no table can compare is refused."""
+def _read(folder: Path, files: Mapping[Path, Any]) -> BenchFolder:
+    """Check cells one by one and together; refuse what a table cannot compare."""
     for file, cell in files.items():
         _check(file, cell)
     if len(named := sorted({cell["preset"] for cell in files.values()})) > 1:
-        raise InputError(f"{folder} mixes cells of {' and '.join(named)}, which no table can compare; keep them apart")
-    read = Folder(folder, dict(zip(files, told_apart(list(files.values())), strict=True)))
+        raise InputError(
+            f"{folder} mixes cells of {' and '.join(named)}; a table cannot compare them, so separate them"
+        )
+    read = BenchFolder(folder, dict(zip(files, with_distinct_variants(list(files.values())), strict=True)))
     _check_alike(read)
     return read
 
 
 def _check(file: Path, cell: Any) -> None:
-    """Refuse what is JSON but no cell, before a table is made of it."""
+    """Refuse what is JSON but not a cell, before a table is made of it."""
     fine = isinstance(cell, dict) and _has(cell, _CELL) and cell["tasks"] and _has(cell["average"], _SCORES)
     if not fine or not all(isinstance(task, dict) and _has(task, _TASK) and _scored(task) for task in cell["tasks"]):
-        raise InputError(f"{file} is no cell of a bench; remove it, and it is measured again")
+        raise InputError(f"{file} is not a cell of a bench; remove it, and it is measured again")
 
 
 _SCORES = {"micro": float, "macro": float}
@@ -124,18 +126,18 @@ def _has(table: Mapping[str, Any], wanted: Mapping[str, type]) -> bool:
     return all(isinstance(table.get(name), (int, kind) if kind is float else kind) for name, kind in wanted.items())
 
 
-def _check_alike(folder: Folder) -> None:
+def _check_alike(folder: BenchFolder) -> None:
     """Refuse a setting whose cells have other tasks than each other, and a seed that is there twice."""
     if len(folder.places) < len(folder.files):
         twice = next(file for file in folder.files if file not in set(folder.places.values()))
-        raise InputError(f"{twice} is there a second time under another name; remove one of the two")
+        raise InputError(f"{twice} is the same cell as another file; remove one of the two")
     for ranking in folder.rankings:
         plans = {tuple(tuple(task["types"]) for task in cell["tasks"]) for row in ranking.rows for cell in row.cells}
         if len(plans) > 1:
-            raise InputError(f"the cells of {ranking.setting} in {folder.path} have different tasks; keep them apart")
+            raise InputError(f"the cells of {ranking.setting} in {folder.path} have different tasks; separate them")
 
 
-def read_data(data: Path) -> Parts:
+def read_bench_corpus(data: Path) -> CorpusSplits:
     """Read the corpus the cells were measured on."""
     if not data.exists():
         raise InputError(f"there is no {data}; --data takes what the bench was given")

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from retainer.report.bench.rows import Row
-from retainer.report.draw.runs import Run, mean
+from retainer.report.bench.rows import MethodRow
+from retainer.report.draw.runs import Run, mean_of_known
 
 
 @dataclass(frozen=True)
 class MeanRun(Run):
-    """A method's way through the tasks, averaged over its seeds; it goes by the name of its row."""
+    """A method through all tasks, averaged over its seeds; it has the name of its row."""
 
     @cached_property
     def name(self) -> str:
@@ -26,7 +26,7 @@ class MeanRun(Run):
 
 
 @dataclass(frozen=True)
-class Lines(MeanRun):
+class MethodLines(MeanRun):
     """A setting as a run whose lines are methods: macro F1 of all types so far after each task."""
 
     values: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
@@ -41,27 +41,27 @@ class Lines(MeanRun):
         return self.values[type_][task] if type_ in self.values else None
 
 
-def mean_run(row: Row) -> MeanRun:
+def mean_run(row: MethodRow) -> MeanRun:
     """Average a row's cells task by task and type by type."""
     means = {name: row.by_task(name) for name in ("macro", "old_macro", "new_macro")}
     tasks = []
     for at, together in enumerate(zip(*(cell["tasks"] for cell in row.cells), strict=True)):
         types = dict.fromkeys(type_ for task in together for type_ in task["per_type"])
-        f1 = {t: {"f1": mean(task["per_type"].get(t, {}).get("f1") for task in together)} for t in types}
+        f1 = {t: {"f1": mean_of_known(task["per_type"].get(t, {}).get("f1") for task in together)} for t in types}
         tasks.append({"types": together[0]["types"], "per_type": f1, **{name: means[name][at] for name in means}})
     return MeanRun(row.name, {"tasks": tasks})
 
 
-def lines(setting: str, found: Sequence[Row]) -> Lines:
+def method_lines(setting: str, rows: Sequence[MethodRow]) -> MethodLines:
     """Put the methods of a setting into one picture."""
-    runs = {row.name: mean_run(row) for row in found}
+    runs = {row.name: mean_run(row) for row in rows}
     first = next(iter(runs.values()))
     values = {name: [run.macro(task, "macro") for task in range(len(run.tasks))] for name, run in runs.items()}
-    return Lines(setting, first.cell, values)
+    return MethodLines(setting, first.cell, values)
 
 
-def lowest(every: Sequence[Lines]) -> int:
-    """Return where the axis of all pictures begins: a round number below all points, nought if little is gained."""
+def axis_start(every: Sequence[MethodLines]) -> int:
+    """Return where the axis of all pictures begins: a round number below all points, zero if that gains little."""
     points = [value for one in every for line in one.values.values() for value in line if value is not None]
     low = int(min(points, default=0) // 10 * 10)
     return low if 20 <= low <= 90 else 0

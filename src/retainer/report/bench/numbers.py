@@ -1,4 +1,4 @@
-"""How the tables of a bench write numbers: one way for the page, for papers and for the terminal."""
+"""How the tables of a bench write numbers: the same for the page, for papers and for the terminal."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import statistics
 from collections.abc import Sequence
 
 
-def spread(values: Sequence[float]) -> str:
+def mean_and_deviation(values: Sequence[float]) -> str:
     """Write mean ± standard deviation; one value has no deviation."""
     deviation = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
     return f"{statistics.fmean(values):.2f}{deviation}"
 
 
-def plain(value: float | None) -> str:
+def two_decimals(value: float | None) -> str:
     """Write a number with two digits, a true minus; nothing for none."""
     return "" if value is None else f"{value:.2f}".replace("-", "−")
 
 
 def pair(one: float | None, other: float | None) -> str:
     """Write two numbers that belong together; of none or one, what there is."""
-    return " / ".join(plain(value) for value in (one, other) if value is not None)
+    return " / ".join(two_decimals(value) for value in (one, other) if value is not None)
 
 
 def signed(value: float | None, digits: int = 2) -> str:
@@ -28,5 +28,5 @@ def signed(value: float | None, digits: int = 2) -> str:
 
 
 def probability(p: float, least: float = 0.001) -> str:
-    """Write p, never as nought."""
+    """Write p, never as zero."""
     return f"< {least}" if p < least else f"{p:.3f}"

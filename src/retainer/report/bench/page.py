@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from typing import Any
 
 from markupsafe import Markup
 
-from retainer.report.bench.cases import LONGEST, Study
-from retainer.report.bench.folder import Folder, Parts, types_of
-from retainer.report.bench.means import lines, lowest, mean_run
-from retainer.report.bench.method_comparison import TEST_COLUMNS, Standing, filled, mean_gain, untested, verdict
+from retainer.plurals import number_in_words
+from retainer.report.bench.cases import LONGEST_SENTENCE, CaseStudy
+from retainer.report.bench.folder import BenchFolder, CorpusSplits, types_of_setting
+from retainer.report.bench.means import axis_start, mean_run, method_lines
+from retainer.report.bench.method_comparison import (
+    TEST_COLUMNS,
+    MethodComparison,
+    filled_columns,
+    mean_gain,
+    untested,
+    verdict,
+)
 from retainer.report.bench.numbers import signed
 from retainer.report.bench.ranking import COLUMNS
-from retainer.report.bench.rows import Row
-from retainer.report.demo.page import count, environment, styles
+from retainer.report.bench.rows import MethodRow
 from retainer.report.draw import theme
 from retainer.report.draw.charts import chart, swatch
-from retainer.report.draw.runs import FALL, valid
+from retainer.report.draw.html import render, script
+from retainer.report.draw.runs import FALL
 from retainer.report.draw.svg import Frame, shorten, text_width
 from retainer.report.draw.tables import MEANS, heat_rows
 
@@ -28,62 +33,53 @@ _LABEL_MOST = 240.0
 
 
 def bench_page(
-    folder: Folder,
-    found: Sequence[Standing],
+    folder: BenchFolder,
+    comparisons: Sequence[MethodComparison],
     *,
-    parts: Parts | None = None,
-    study: Study | None = None,
+    parts: CorpusSplits | None = None,
+    study: CaseStudy | None = None,
     facts: Mapping[str, str],
 ) -> str:
     """Write the page: the answer, the scores and tests, curves, heat maps, cost, sentences, data, how it was made."""
-    headline = finding(found)
-    scored, tested = filled(found)
-    script = files("retainer.report").joinpath("templates", "bench.js").read_text(encoding="utf-8")
-    everything = tuple(dict.fromkeys(type_ for standing in found for type_ in types_of(standing.rows)))
-    html = (
-        environment()
-        .get_template("bench.html.j2")
-        .render(
-            title=f"Bench of {folder.preset}",
-            finding=headline,
-            plain_finding=headline.striptags(),
-            more=[text for standing in found if (text := highest(standing))],
-            glances=_glances(found),
-            standings=[_setting(standing, scored, tested) for standing in found],
-            printed=next((standing.published.encoder for standing in found if standing.published.scores), ""),
-            score_columns={name: COLUMNS[name].meaning for name in scored},
-            test_columns={name: TEST_COLUMNS[name] for name in tested},
-            untested=untested(found),
-            charts=_charts(found),
-            heats=[_heats(standing) for standing in found],
-            means=[name for name, _ in MEANS],
-            fall=f"{FALL:.0f}",
-            costs=_costs(found),
-            study=study,
-            longest=LONGEST,
-            hues={type_: theme.hue(at) for at, type_ in enumerate(everything)},
-            data=statistics_of(parts, everything) if parts else None,
-            facts=facts,
-            styles=styles(),
-            script=Markup(script),
-            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        )
+    scored, tested = filled_columns(comparisons)
+    everything = tuple(dict.fromkeys(type_ for one in comparisons for type_ in types_of_setting(one.rows)))
+    return render(
+        "bench.html.j2",
+        bench_finding(comparisons),
+        title=f"Bench of {folder.preset}",
+        more=[text for comparison in comparisons if (text := leader_text(comparison))],
+        glances=_glances(comparisons),
+        settings=[_setting(comparison, scored, tested) for comparison in comparisons],
+        printed=next((comparison.published.encoder for comparison in comparisons if comparison.published.scores), ""),
+        score_columns={name: COLUMNS[name].meaning for name in scored},
+        test_columns={name: TEST_COLUMNS[name] for name in tested},
+        untested=untested(comparisons),
+        charts=_charts(comparisons),
+        heats=[_heats(comparison) for comparison in comparisons],
+        means=[name for name, _ in MEANS],
+        fall=f"{FALL:.0f}",
+        costs=_costs(comparisons),
+        study=study,
+        longest=LONGEST_SENTENCE,
+        hues={type_: theme.hue(at) for at, type_ in enumerate(everything)},
+        data=corpus_statistics(parts, everything) if parts else None,
+        facts=facts,
+        **script("bench.js"),
     )
-    return valid(html)
 
 
-def finding(found: Sequence[Standing]) -> Markup:
-    """Say in one sentence how the chosen method compares with its best rival."""
-    gains = [standing.gain for standing in found if standing.gain is not None]
-    mean = mean_gain(found)
+def bench_finding(comparisons: Sequence[MethodComparison]) -> Markup:
+    """Report in one sentence how the chosen method compares with its best rival."""
+    gains = [comparison.gain for comparison in comparisons if comparison.gain is not None]
+    mean = mean_gain(comparisons)
     if mean is None:
-        best = max((row for one in found for row in one.rows), key=lambda row: (not row.joint, row.mean("macro")))
+        best = max((row for one in comparisons for row in one.rows), key=lambda row: (not row.joint, row.mean("macro")))
         return Markup("{} reaches <b>{:.1f}</b> macro F1; no rival was measured beside it.").format(
             best.name, best.mean("macro")
         )
-    chosen = next(standing.chosen.name for standing in found if standing.gain and standing.chosen)
+    chosen = next(comparison.chosen.name for comparison in comparisons if comparison.gain and comparison.chosen)
     real = sum(gain.test is not None and gain.test.real and gain.macro * mean[1] > 0 for gain in gains)
-    where = "" if len(gains) == 1 else f" on average over {count(len(gains))} settings"
+    where = "" if len(gains) == 1 else f" on average over {number_in_words(len(gains))} settings"
     return Markup("{} {} its best measured rival by <b>{:.1f}</b> macro F1{}; {}.").format(
         chosen, "beats" if mean[1] > 0 else "stays behind", abs(mean[1]), where, _certainty(real, gains)
     )
@@ -91,42 +87,42 @@ def finding(found: Sequence[Standing]) -> Markup:
 
 def _certainty(real: int, gains: Sequence[Any]) -> str:
     if all(gain.test is None or gain.test.p is None for gain in gains):
-        return "too few seeds to say whether that is real"
+        return "too few seeds to tell whether that is real"
     if len(gains) == 1:
         return "the difference is real beyond chance" if real else "that could be chance"
     if real == len(gains):
         return f"in {'both' if real == 2 else 'all of them'} the difference is real beyond chance"
-    return f"that is real beyond chance in {count(real) if real else 'none'} of them"
+    return f"that is real beyond chance in {number_in_words(real) if real else 'none'} of them"
 
 
-def highest(standing: Standing) -> str:
-    """Say which method leads a setting, which may be a relative of the chosen one."""
-    best, chosen = standing.best, standing.chosen
+def leader_text(comparison: MethodComparison) -> str:
+    """Name the method that leads a setting, which may be a variant of the chosen one."""
+    best, chosen = comparison.best, comparison.chosen
     if best is None:
         return ""
-    start = f"{standing.setting}: highest without joint training is {best.name} at {best.mean('macro'):.2f}"
+    start = f"{comparison.setting}: highest without joint training is {best.name} at {best.mean('macro'):.2f}"
     if chosen is None or best is chosen:
         return start + "."
-    test = standing.tests[best.name]
+    test = comparison.tests[best.name]
     gain = "no seed in common with" if test.gain is None else f"{signed(test.gain)} on the seeds it shares with"
     return f"{start}; {gain} {chosen.name}, {verdict(test)}."
 
 
-def _glances(found: Sequence[Standing]) -> list[dict[str, str]]:
+def _glances(comparisons: Sequence[MethodComparison]) -> list[dict[str, str]]:
     """Put the gain over the best rival on cards: one per setting, and their mean."""
     cards = [
         {
-            "setting": standing.setting,
+            "setting": comparison.setting,
             "gain": signed(gain.macro, 1),
             "what": f"macro F1 {_side(gain.macro)} {gain.rival.name}, "
-            f"the best measured rival of {standing.chosen.name}",
+            f"the best measured rival of {comparison.chosen.name}",
             "note": f"{verdict(gain.test)}; micro F1 {signed(gain.micro)}",
         }
-        for standing in found
-        if (gain := standing.gain) and standing.chosen
+        for comparison in comparisons
+        if (gain := comparison.gain) and comparison.chosen
     ]
-    if len(cards) > 1 and (both := mean_gain(found)):
-        what = f"macro F1, the mean of {count(len(cards))} settings"
+    if len(cards) > 1 and (both := mean_gain(comparisons)):
+        what = f"macro F1, the mean of {number_in_words(len(cards))} settings"
         cards.append(
             {"setting": "Imp.", "gain": signed(both[1], 1), "what": what, "note": f"micro F1 {signed(both[0])}"}
         )
@@ -134,48 +130,55 @@ def _glances(found: Sequence[Standing]) -> list[dict[str, str]]:
 
 
 def _side(gain: float) -> str:
-    """Say on which side of its rival a method is; the number has the sign."""
+    """Return the word for the side of its rival a method is on; the number has the sign."""
     return "over" if gain >= 0 else "against"
 
 
-def _setting(standing: Standing, scored: Sequence[str], tested: Sequence[str]) -> dict[str, Any]:
+def _setting(comparison: MethodComparison, scored: Sequence[str], tested: Sequence[str]) -> dict[str, Any]:
     """Lay out the two tables of a setting."""
     lines_ = [
         {
             "name": row.name,
             "joint": row.joint,
-            "chosen": row is standing.chosen,
-            "fields": standing.fields(row, scored),
-            "places": {score: standing.place(row, score) for score in ("micro", "macro")},
+            "chosen": row is comparison.chosen,
+            "fields": comparison.fields(row, scored),
+            "places": {score: comparison.place(row, score) for score in ("micro", "macro")},
         }
-        for row in standing.rows
+        for row in comparison.rows
     ]
-    gain = standing.gain
+    gain = comparison.gain
     imp = gain and {"rival": gain.rival.name, "micro": signed(gain.micro), "macro": signed(gain.macro)}
     tests = [
         {
             "name": row.name,
-            "fields": standing.comparison(row, tested),
-            "real": standing.tests[row.name].real,
-            "few": standing.tests[row.name].p is None,
+            "fields": comparison.test_fields(row, tested),
+            "real": comparison.tests[row.name].real,
+            "few": comparison.tests[row.name].p is None,
         }
-        for row in standing.compared
+        for row in comparison.compared
     ]
-    chosen = standing.chosen.name if standing.chosen else ""
-    caveats = standing.published.caveats
-    return {"name": standing.setting, "lines": lines_, "imp": imp, "tests": tests, "chosen": chosen, "caveats": caveats}
+    chosen = comparison.chosen.name if comparison.chosen else ""
+    caveats = comparison.published.caveats
+    return {
+        "name": comparison.setting,
+        "lines": lines_,
+        "imp": imp,
+        "tests": tests,
+        "chosen": chosen,
+        "caveats": caveats,
+    }
 
 
-def _order(found: Sequence[Standing]) -> list[str]:
-    """Return all rows in the order of their colours: the chosen one first, which the eye looks for."""
-    every: dict[str, Row] = {row.name: row for standing in found for row in standing.rows}
-    chosen = {standing.chosen.name for standing in found if standing.chosen}
+def _order(comparisons: Sequence[MethodComparison]) -> list[str]:
+    """Return all rows in the order of their colours: the chosen one first."""
+    every: dict[str, MethodRow] = {row.name: row for comparison in comparisons for row in comparison.rows}
+    chosen = {comparison.chosen.name for comparison in comparisons if comparison.chosen}
     return sorted(every, key=lambda name: (name not in chosen, every[name].variant != ""))
 
 
-def _charts(found: Sequence[Standing]) -> list[dict[str, Any]]:
-    names = _order(found)
-    drawn = [lines(standing.setting, standing.rows) for standing in found]
+def _charts(comparisons: Sequence[MethodComparison]) -> list[dict[str, Any]]:
+    names = _order(comparisons)
+    drawn = [method_lines(comparison.setting, comparison.rows) for comparison in comparisons]
     widest = max(text_width(shorten(name, _LABEL_MOST)) for name in names)
     made = []
     for at, one in enumerate(drawn, 1):
@@ -185,7 +188,7 @@ def _charts(found: Sequence[Standing]) -> list[dict[str, Any]]:
             widest,
             plot_width=540,
             least_height=400,
-            low=lowest(drawn),
+            low=axis_start(drawn),
             label_most=_LABEL_MOST,
         )
         picture = chart(one, names, frame, f"setting-{at}", "macro F1 of all types so far")
@@ -193,17 +196,17 @@ def _charts(found: Sequence[Standing]) -> list[dict[str, Any]]:
     return made
 
 
-def _heats(standing: Standing) -> dict[str, Any]:
-    types = types_of(standing.rows)
-    rival = standing.gain.rival if standing.gain else None
-    first = (standing.chosen, rival, standing.best, standing.rows[0])
+def _heats(comparison: MethodComparison) -> dict[str, Any]:
+    types = types_of_setting(comparison.rows)
+    rival = comparison.gain.rival if comparison.gain else None
+    first = (comparison.chosen, rival, comparison.best, comparison.rows[0])
     shown = list({row.name: row for row in first if row is not None}.values())[:4]
-    rest = [row for row in standing.rows if row not in shown]
+    rest = [row for row in comparison.rows if row not in shown]
     opened, closed = (
         [{"run": run, "rows": heat_rows(run, types)} for run in map(mean_run, some)] for some in (shown, rest)
     )
     return {
-        "name": standing.setting,
+        "name": comparison.setting,
         "types": types,
         "swatches": [swatch(at) for at in range(len(types))],
         "open": opened,
@@ -211,20 +214,20 @@ def _heats(standing: Standing) -> dict[str, Any]:
     }
 
 
-def _costs(found: Sequence[Standing]) -> list[dict[str, Any]]:
+def _costs(comparisons: Sequence[MethodComparison]) -> list[dict[str, Any]]:
     """Lay out seconds and memory per method, a pair of columns per setting."""
-    by_setting = [{row.name: row for row in standing.rows} for standing in found]
-    names = {name: [row.seconds or 0.0 for one in by_setting if (row := one.get(name))] for name in _order(found)}
+    by_setting = [{row.name: row for row in comparison.rows} for comparison in comparisons]
+    names = {name: [row.seconds or 0.0 for one in by_setting if (row := one.get(name))] for name in _order(comparisons)}
     quickest = sorted(names, key=lambda name: sum(names[name]) / len(names[name]))
     return [{"name": name, "fields": [_cost(one.get(name)) for one in by_setting]} for name in quickest]
 
 
-def _cost(row: Row | None) -> tuple[str, str]:
+def _cost(row: MethodRow | None) -> tuple[str, str]:
     seconds, peak = (None, None) if row is None else (row.seconds, row.peak)
     return "–" if seconds is None else f"{seconds:.1f}", "–" if peak is None else f"{peak / 2**30:.2f} GiB"
 
 
-def statistics_of(parts: Parts, types: Sequence[str]) -> dict[str, Any]:
+def corpus_statistics(parts: CorpusSplits, types: Sequence[str]) -> dict[str, Any]:
     """Count the data, as papers do in their first table: a column per split, a row per type."""
     named = {name: part for name, part in zip(("train", "dev", "test"), parts, strict=True) if part is not None}
     counted = list(named.values())

@@ -1,4 +1,4 @@
-"""What papers print beside what was measured: only where nothing says that the data were others."""
+"""What papers print, beside what was measured: only where nothing shows that the data differ."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from retainer.bench.preset import Preset
 from retainer.data.tasks import group_types
 from retainer.methods import METHODS
 from retainer.report.bench.numbers import pair
-from retainer.report.bench.rows import Row
+from retainer.report.bench.rows import MethodRow
 
-Scores = Mapping[str, tuple[float, float]]
+_PublishedScores = Mapping[str, tuple[float, float]]
 """Micro and macro F1 by method."""
 
 
@@ -20,13 +20,13 @@ Scores = Mapping[str, tuple[float, float]]
 class Published:
     """The published scores that may stand beside the rows of a setting, and what to keep in mind about them."""
 
-    scores: Scores = field(default_factory=dict)
+    scores: _PublishedScores = field(default_factory=dict)
     misprints: Mapping[str, str] = field(default_factory=dict)
     """Scores that cannot be right, by method: why."""
     encoder: str = ""
     """What they were measured with."""
     caveats: tuple[str, ...] = ()
-    """Why there are none, what nobody has checked, what is misprinted; none where there is nothing to say."""
+    """Why there are none, what is not checked, what is misprinted; empty where there is nothing to mention."""
 
     def text(self, method: str) -> str:
         """Write what is printed for a method; a question mark where that cannot be right."""
@@ -34,12 +34,12 @@ class Published:
         return pair(*self.scores[method]) + mark if method in self.scores else ""
 
 
-def published(preset: Preset | None, setting: str, rows: Sequence[Row]) -> Published:
+def published(preset: Preset | None, setting: str, rows: Sequence[MethodRow]) -> Published:
     """Return what papers print for a setting, unless its cells contradict that they were measured on that corpus."""
     if preset is None or setting not in preset.published:
         return Published()
     if other := _other_tasks(preset, setting, rows) or _other_counts(preset, rows):
-        return Published(caveats=(f"published scores are left out: {other}, so these are other data than the papers'",))
+        return Published(caveats=(f"published scores are left out: {other}, so these are not the papers' data",))
     misprints = preset.misprints.get(setting, {})
     shown = dict.fromkeys(row.method for row in rows if row.method in misprints)
     caveats = [f"? {method} as printed, but {misprints[method]}" for method in shown]
@@ -49,16 +49,16 @@ def published(preset: Preset | None, setting: str, rows: Sequence[Row]) -> Publi
     return Published(preset.published[setting], misprints, encoder, tuple(caveats))
 
 
-def _other_tasks(preset: Preset, setting: str, rows: Sequence[Row]) -> str:
-    """Say how the tasks differ from those of the papers; cells of one setting have the same, so one is looked at."""
+def _other_tasks(preset: Preset, setting: str, rows: Sequence[MethodRow]) -> str:
+    """Report how the tasks differ from those of the papers; all cells of a setting have the same, so one is checked."""
     one = preset.setting(setting)
     wanted = [list(group) for group in group_types(one.types or preset.types, one.fg, one.pg)]
     found = [task["types"] for task in rows[0].cells[0]["tasks"]]
     return "" if found == wanted else f"the tasks are not those of {preset.name}"
 
 
-def _other_counts(preset: Preset, rows: Sequence[Row]) -> str:
-    """Say where the test set has another number of entities; code that loses a sentence cannot tell."""
+def _other_counts(preset: Preset, rows: Sequence[MethodRow]) -> str:
+    """Report where the test set has another number of entities; code that loses a sentence is not checked."""
     for row in rows:
         if row.method in METHODS and METHODS[row.method].quirks.lost_last:
             continue

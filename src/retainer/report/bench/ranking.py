@@ -1,4 +1,4 @@
-"""The methods of a setting ranked: the numbers and the columns behind every table of a bench, whoever lays it out."""
+"""The methods of a setting ranked: the values and columns behind every table of a bench, however it is laid out."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from retainer.bench.preset import Preset
-from retainer.report.bench.numbers import pair, plain, signed, spread
+from retainer.report.bench.numbers import mean_and_deviation, pair, signed, two_decimals
 from retainer.report.bench.published import Published, published
-from retainer.report.bench.rows import Cell, Row, rows
+from retainer.report.bench.rows import CellRecord, MethodRow, rows_by_setting
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Ranking:
     """One setting: its rows, the best macro F1 first below joint training, and what papers print."""
 
     setting: str
-    rows: Sequence[Row]
+    rows: Sequence[MethodRow]
     published: Published
 
     @cached_property
@@ -25,64 +25,66 @@ class Ranking:
         """Macro F1 of joint training, by variant."""
         return {row.variant: row.mean("macro") for row in self.rows if row.joint}
 
-    def to_joint(self, row: Row) -> float | None:
-        """Return how far a row is from joint training with the same numbers, else with the defaults."""
+    def to_joint(self, row: MethodRow) -> float | None:
+        """Return how far a row is from joint training with the same hyper-parameters, else with the defaults."""
         joint = self.joints.get(row.variant, self.joints.get(""))
         return None if joint is None else row.mean("macro") - joint
 
-    def place(self, row: Row, score: str) -> int:
+    def place(self, row: MethodRow, score: str) -> int:
         """Return 1 for the best row and 2 for the second best that is not joint training, as printed; else 0."""
         values = sorted({round(one.mean(score), 2) for one in self.rows if not one.joint}, reverse=True)
         at = round(row.mean(score), 2)
         return 0 if row.joint or at not in values[:2] else 1 + values.index(at)
 
     @property
-    def best(self) -> Row | None:
+    def best(self) -> MethodRow | None:
         """The best row that is not joint training."""
         return max((row for row in self.rows if not row.joint), key=lambda row: row.mean("macro"), default=None)
 
-    def fields(self, row: Row, columns: Iterable[str]) -> dict[str, str]:
+    def fields(self, row: MethodRow, columns: Iterable[str]) -> dict[str, str]:
         """Write some columns of a row, by name."""
         return {name: COLUMNS[name].write(self, row) for name in columns}
 
 
 @dataclass(frozen=True)
 class Column:
-    """What a column says, in words for its legend, and how it is written."""
+    """What a column means, for its legend, and how it is written."""
 
     meaning: str
-    write: Callable[[Ranking, Row], str]
+    write: Callable[[Ranking, MethodRow], str]
 
 
 COLUMNS = {
     "seeds": Column("how many seeds were measured", lambda _, row: str(len(row.cells))),
     "micro": Column(
         "micro F1 averaged over tasks, the first included, mean ± standard deviation over seeds",
-        lambda _, row: spread(row.values("micro")),
+        lambda _, row: mean_and_deviation(row.values("micro")),
     ),
-    "macro": Column("macro F1, likewise", lambda _, row: spread(row.values("macro"))),
+    "macro": Column("macro F1, likewise", lambda _, row: mean_and_deviation(row.values("macro"))),
     "to joint": Column(
         "macro minus that of joint, which sees all data and all types",
         lambda ranking, row: signed(ranking.to_joint(row)),
     ),
-    "last": Column("macro F1 of all types after the last task", lambda _, row: plain(row.last("macro"))),
-    "old": Column("macro F1 of the old types after the last task", lambda _, row: plain(row.last("old_macro"))),
-    "new": Column("macro F1 of the new types after the last task", lambda _, row: plain(row.last("new_macro"))),
-    "forget": Column("mean over types of the best earlier F1 minus the last one", lambda _, row: plain(row.forgetting)),
+    "last": Column("macro F1 of all types after the last task", lambda _, row: two_decimals(row.last("macro"))),
+    "old": Column("macro F1 of the old types after the last task", lambda _, row: two_decimals(row.last("old_macro"))),
+    "new": Column("macro F1 of the new types after the last task", lambda _, row: two_decimals(row.last("new_macro"))),
+    "forget": Column(
+        "mean over types of the best earlier F1 minus the last one", lambda _, row: two_decimals(row.forgetting)
+    ),
     "backward": Column(
         "backward transfer, mean over types of the last F1 minus that right after its own task",
         lambda _, row: signed(row.backward),
     ),
     "guesses P / R": Column(
-        "precision and recall of the pseudo labels on the truth the method did not see",
+        "precision and recall of the pseudo labels on the annotation the method did not see",
         lambda _, row: pair(row.guesses("precision"), row.guesses("recall")),
     ),
     "dev": Column(
-        "macro F1 on the dev set averaged over tasks, which numbers are chosen on",
-        lambda _, row: plain(row.dev),
+        "macro F1 on the dev set averaged over tasks, which hyper-parameters are chosen by",
+        lambda _, row: two_decimals(row.dev),
     ),
     "published": Column(
-        "micro / macro as papers print them, with their own encoder and recipe, so no target",
+        "micro / macro as papers print them, with their own encoder and recipe, so not a target",
         lambda ranking, row: ranking.published.text(row.method),
     ),
 }
@@ -90,10 +92,12 @@ COLUMNS = {
 
 
 def legend(columns: Iterable[str]) -> list[str]:
-    """Say what columns mean; what a number of seeds is needs no words."""
+    """Explain the columns; the number of seeds needs no explanation."""
     return [f"{name}: {COLUMNS[name].meaning}" for name in columns if name != "seeds"]
 
 
-def rankings(cells: Iterable[Cell], preset: Preset | None) -> list[Ranking]:
+def rankings(cells: Iterable[CellRecord], preset: Preset | None) -> list[Ranking]:
     """Rank the methods of all settings; a preset brings what papers print."""
-    return [Ranking(setting, found, published(preset, setting, found)) for setting, found in rows(cells).items()]
+    return [
+        Ranking(setting, found, published(preset, setting, found)) for setting, found in rows_by_setting(cells).items()
+    ]

@@ -1,4 +1,4 @@
-"""A row of a bench's tables: one method in one setting, its numbers over all its seeds."""
+"""A row of a bench's tables: one method in one setting, its results over all its seeds."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from retainer.report.draw.runs import mean
+from retainer.report.draw.runs import mean_of_known
 
-Cell = Mapping[str, Any]
+CellRecord = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Row:
+class MethodRow:
     """A method in a setting, over all its seeds."""
 
     name: str
     """The method, with what is not the default about it."""
-    cells: tuple[Cell, ...]
+    cells: tuple[CellRecord, ...]
 
     @property
     def method(self) -> str:
@@ -33,11 +33,11 @@ class Row:
 
     @property
     def joint(self) -> bool:
-        """Whether it is the upper bound, which sees all data and is no rival."""
+        """Whether it is the upper bound, which sees all data and is not a rival."""
         return self.method == "joint"
 
     @property
-    def by_seed(self) -> dict[int, Cell]:
+    def by_seed(self) -> dict[int, CellRecord]:
         """Its cells by seed: what another row is compared with, seed by seed."""
         return {int(cell["seed"]): cell for cell in self.cells}
 
@@ -51,36 +51,36 @@ class Row:
 
     def last(self, name: str) -> float | None:
         """Return the mean of something measured after the last task."""
-        return mean(cell["tasks"][-1].get(name) for cell in self.cells)
+        return mean_of_known(cell["tasks"][-1].get(name) for cell in self.cells)
 
     def by_task(self, name: str) -> list[float | None]:
         """Return the mean of something measured after each task."""
-        return [mean(task.get(name) for task in tasks) for tasks in zip(*self._tasks, strict=True)]
+        return [mean_of_known(task.get(name) for task in tasks) for tasks in zip(*self._tasks, strict=True)]
 
     @property
     def forgetting(self) -> float | None:
         """The mean drop over types and seeds."""
-        return mean(drop for cell in self.cells for drop in cell["forgetting"].values())
+        return mean_of_known(drop for cell in self.cells for drop in cell["forgetting"].values())
 
     @property
     def backward(self) -> float | None:
         """The mean backward transfer over types and seeds."""
-        return mean(gain for cell in self.cells for gain in cell.get("backward_transfer", {}).values())
+        return mean_of_known(gain for cell in self.cells for gain in cell.get("backward_transfer", {}).values())
 
     @property
     def dev(self) -> float | None:
         """The mean macro F1 on the dev set over tasks and seeds."""
-        return mean(task["dev"]["macro"] for tasks in self._tasks for task in tasks if task.get("dev"))
+        return mean_of_known(task["dev"]["macro"] for tasks in self._tasks for task in tasks if task.get("dev"))
 
     def guesses(self, name: str) -> float | None:
-        """Return the mean precision or recall of the pseudo labels over tasks with something to guess, and seeds."""
-        judged = (task["guesses"] for tasks in self._tasks for task in tasks if task.get("guesses"))
-        return mean(one[name] for one in judged if one.get("support", 1))
+        """Return the mean precision or recall of the pseudo labels over seeds and over tasks that have any to find."""
+        scores = (task["guesses"] for tasks in self._tasks for task in tasks if task.get("guesses"))
+        return mean_of_known(one[name] for one in scores if one.get("support", 1))
 
     @property
     def seconds(self) -> float | None:
         """The mean time of a cell."""
-        return mean(cell.get("seconds") for cell in self.cells)
+        return mean_of_known(cell.get("seconds") for cell in self.cells)
 
     @property
     def peak(self) -> float | None:
@@ -88,18 +88,18 @@ class Row:
         return max((cell["peak_bytes"] for cell in self.cells if cell.get("peak_bytes")), default=None)
 
     @property
-    def _tasks(self) -> list[list[Cell]]:
+    def _tasks(self) -> list[list[CellRecord]]:
         return [cell["tasks"] for cell in self.cells]
 
 
-def row_name(cell: Cell) -> str:
+def row_name(cell: CellRecord) -> str:
     """Name the row a cell belongs to."""
     variant = cell.get("variant")
     return f"{cell['method']} ({variant})" if variant else str(cell["method"])
 
 
-def told_apart(cells: Sequence[Cell]) -> list[Cell]:
-    """Return the cells with variants that tell their encoders apart.
+def with_distinct_variants(cells: Sequence[CellRecord]) -> list[CellRecord]:
+    """Return the cells with variants that distinguish their encoders.
 
     A variant ends in the last name of the encoder's folder. Where several encoders have that name, it ends in as much
     of the path as they need; otherwise two encoders would fall into one row.
@@ -108,13 +108,13 @@ def told_apart(cells: Sequence[Cell]) -> list[Cell]:
     return [{**cell, "variant": _variant(cell, labels)} if cell.get("variant") else cell for cell in cells]
 
 
-def _variant(cell: Cell, labels: Mapping[str, str]) -> str:
+def _variant(cell: CellRecord, labels: Mapping[str, str]) -> str:
     encoder, parts = str(cell.get("encoder", "")), str(cell["variant"]).split(", ")
     return ", ".join([*parts[:-1], labels[encoder] if parts[-1] == Path(encoder).name else parts[-1]])
 
 
 def _labels(encoders: Iterable[str]) -> dict[str, str]:
-    """Name every encoder by the end of its path, no longer than it takes to tell it from those of the same name."""
+    """Name every encoder by the end of its path, just long enough to distinguish it from those of the same name."""
     alike: dict[str, list[str]] = {}
     for encoder in encoders:
         alike.setdefault(Path(encoder).name, []).append(encoder)
@@ -129,17 +129,19 @@ def _tails(encoders: Sequence[str]) -> dict[str, str]:
     return {encoder: encoder for encoder in encoders}
 
 
-def rows(cells: Iterable[Cell]) -> dict[str, list[Row]]:
+def rows_by_setting(cells: Iterable[CellRecord]) -> dict[str, list[MethodRow]]:
     """Group cells by setting and by method: joint training, which is the bound, then the best macro F1 first.
 
     Every table of a bench has its rows in this order.
     """
-    grouped: dict[str, dict[str, list[Cell]]] = {}
+    grouped: dict[str, dict[str, list[CellRecord]]] = {}
     for cell in cells:
         grouped.setdefault(cell["setting"], {}).setdefault(row_name(cell), []).append(cell)
-    made = {setting: [Row(name, tuple(found)) for name, found in one.items()] for setting, one in grouped.items()}
-    return {setting: sorted(found, key=_best_first) for setting, found in made.items()}
+    return {
+        setting: sorted((MethodRow(name, tuple(own)) for name, own in methods.items()), key=_best_first)
+        for setting, methods in grouped.items()
+    }
 
 
-def _best_first(row: Row) -> tuple[bool, float]:
+def _best_first(row: MethodRow) -> tuple[bool, float]:
     return not row.joint, -row.mean("macro")

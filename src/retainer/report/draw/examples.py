@@ -1,4 +1,4 @@
-"""Example sentences: what each method finds in them after each task, compared with the truth."""
+"""Example sentences: what each method finds in them after each task, compared with the gold annotation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SentenceOutcome:
     """A sentence after one task of one method, ready to print."""
 
     pieces: tuple[Piece, ...]
@@ -36,36 +36,38 @@ class Outcome:
     wanted: int
 
 
-def gold(sentence: Sentence) -> tuple[Piece, ...]:
-    """Cut a sentence at its true entities."""
+def gold_pieces(sentence: Sentence) -> tuple[Piece, ...]:
+    """Cut a sentence at its annotated entities."""
     return _pieces(sentence, [(span, "gold", "") for span in sentence.spans])
 
 
-def outcomes(example: Example, run: Run) -> list[Outcome | None]:
-    """Judge a method's predictions after every task; None where there are none."""
+def outcomes_by_task(example: Example, run: Run) -> list[SentenceOutcome | None]:
+    """Compare a method's predictions after every task with the annotation; None where there are none."""
     predictions = example.predictions.get(run.method, ())
-    judged: list[Outcome | None] = []
-    before: set[Span] = set()
+    outcomes: list[SentenceOutcome | None] = []
+    found_before: set[Span] = set()
     for task in range(len(run.tasks)):
         if task >= len(predictions):
-            judged.append(None)
+            outcomes.append(None)
             continue
         known = {type_ for type_, start in run.start.items() if start <= task}
-        judged.append(outcome(example.sentence, predictions[task], known, before))
-        before |= set(predictions[task]) & set(example.sentence.spans)
-    return judged
+        outcomes.append(sentence_outcome(example.sentence, predictions[task], known, found_before))
+        found_before |= set(predictions[task]) & set(example.sentence.spans)
+    return outcomes
 
 
-def outcome(sentence: Sentence, predicted: Iterable[Span], known: set[str], before: set[Span]) -> Outcome:
-    """Compare predictions with the entities of the types known by now; ``before`` are those found after older tasks."""
+def sentence_outcome(
+    sentence: Sentence, predicted: Iterable[Span], known: set[str], found_before: set[Span]
+) -> SentenceOutcome:
+    """Compare predictions with the entities of the known types; ``found_before`` were found after older tasks."""
     predicted = sorted(set(predicted))
-    truth = set(sentence.spans)
+    annotated = set(sentence.spans)
     wanted = [span for span in sentence.spans if span.type in known]
-    marks = [(span, "found" if span in truth else "wrong", _gold_note(span, sentence)) for span in predicted]
+    marks = [(span, "found" if span in annotated else "wrong", _gold_note(span, sentence)) for span in predicted]
     for span in wanted:
         if not any(_overlap(span, other) for other in predicted):
-            marks.append((span, "forgotten" if span in before else "missed", ""))
-    return Outcome(_pieces(sentence, sorted(marks)), len(set(wanted) & set(predicted)), len(wanted))
+            marks.append((span, "forgotten" if span in found_before else "missed", ""))
+    return SentenceOutcome(_pieces(sentence, sorted(marks)), len(set(wanted) & set(predicted)), len(wanted))
 
 
 def _overlap(a: Span, b: Span) -> bool:
@@ -73,7 +75,7 @@ def _overlap(a: Span, b: Span) -> bool:
 
 
 def _gold_note(span: Span, sentence: Sentence) -> str:
-    """Say what is really there under a wrong prediction."""
+    """Name the annotated entities under a wrong prediction."""
     under = [other for other in sentence.spans if _overlap(span, other)]
     if not under:
         return "no entity"
@@ -83,7 +85,7 @@ def _gold_note(span: Span, sentence: Sentence) -> str:
 
 
 def _pieces(sentence: Sentence, marks: Iterable[tuple[Span, str, str]]) -> tuple[Piece, ...]:
-    """Cut the running text at the marked spans; of spans that overlap the first one is shown."""
+    """Cut the text at the marked spans; of spans that overlap the first one is shown."""
     text, offsets = sentence.located()
     pieces, at, word = [], 0, 0
     for span, kind, note in marks:

@@ -1,4 +1,4 @@
-"""The JSON of a finished run, read the way the report asks: F1 of which type after which task."""
+"""The JSON of a finished run as the report needs it: F1 of each type after each task."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _NAMES = {"finetune": "plain fine-tuning", "rdp": "RDP"}
 _INVALID = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def valid(text: str) -> str:
+def valid_text(text: str) -> str:
     """Replace the characters that neither XML nor UTF-8 can hold; names and sentences may contain anything."""
     return _INVALID.sub("\ufffd", text)
 
 
-def number(value: float | None) -> str:
+def one_decimal(value: float | None) -> str:
     """Write an F1 with one digit; a missing one as a dash."""
     return "–" if value is None else f"{value:.1f}"
 
 
 @dataclass(frozen=True)
 class Run:
-    """One method's way through the tasks."""
+    """One method through all tasks."""
 
     method: str
     cell: Mapping[str, Any]
@@ -76,7 +76,7 @@ class Run:
         return 0.0 if now is None else max(known) - now
 
     def state(self, task: int, type_: str) -> str:
-        """Say how a table shows a type after a task: ``future``, ``new``, ``fallen`` or ``kept``."""
+        """Return how a table shows a type after a task: ``future``, ``new``, ``fallen`` or ``kept``."""
         start = self.start.get(type_, len(self.tasks))
         if task <= start:
             return "new" if task == start else "future"
@@ -91,7 +91,7 @@ class Run:
     def learned(self) -> float | None:
         """Mean F1 of those same types, each right after its own task: what there was to keep."""
         last = len(self.tasks) - 1
-        return mean(self.f1(at, type_) for type_, at in self.start.items() if at < last)
+        return mean_of_known(self.f1(at, type_) for type_, at in self.start.items() if at < last)
 
     @cached_property
     def newest(self) -> float | None:
@@ -99,8 +99,8 @@ class Run:
         return self.macro(len(self.tasks) - 1, "new_macro")
 
 
-def mean(values: Iterable[float | None]) -> float | None:
-    """Average what was measured."""
+def mean_of_known(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that were measured."""
     known = [value for value in values if value is not None]
     return statistics.fmean(known) if known else None
 
@@ -110,6 +110,6 @@ def runs_of(cells: Mapping[str, Mapping[str, Any]]) -> tuple[Run, ...]:
     return tuple(Run(method, cell) for method, cell in cells.items())
 
 
-def types_of(runs: Iterable[Run]) -> tuple[str, ...]:
+def types_of_runs(runs: Iterable[Run]) -> tuple[str, ...]:
     """Return all types of all runs in the order of learning; a type's place decides its colour."""
     return tuple(dict.fromkeys(type_ for run in runs for type_ in run.start))

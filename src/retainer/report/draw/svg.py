@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from retainer.report.draw import theme
-from retainer.report.draw.runs import Run, number
+from retainer.report.draw.runs import Run, one_decimal
 
 Point = tuple[float, float]
 
@@ -64,7 +64,7 @@ class Frame:
         return self.left + (self.inset + task * self.step if self.tasks > 1 else self.plot_width / 2)
 
     def y(self, f1: float) -> float:
-        """Place an F1 in percent; the axis ends at 100 and may begin above nought."""
+        """Place an F1 in percent; the axis ends at 100 and may begin above zero."""
         return self.top + self.plot_height * (100 - f1) / (100 - self.low)
 
 
@@ -75,7 +75,7 @@ def frame_of(runs: Sequence[Run], types: Sequence[str]) -> Frame:
 
 
 def text_width(text: str, size: float = _TEXT) -> float:
-    """Guess the width of a text from its characters; fonts differ, so guess high."""
+    """Estimate the width of a text from its characters, rather too wide, since fonts differ."""
     return sum(size * (1.0 if unicodedata.east_asian_width(c) in "WF" else 0.62) for c in text)
 
 
@@ -88,7 +88,7 @@ def shorten(text: str, room: float, size: float = _TEXT) -> str:
     return text.rstrip() + "…"
 
 
-def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+def spread_apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
     """Move sorted positions as little as possible so that neighbours are ``gap`` apart and all lie in the range.
 
     Subtracting the gaps turns this into the search for the nearest non-decreasing sequence, which pooling neighbours
@@ -116,7 +116,7 @@ def panel(run: Run, types: Sequence[str], frame: Frame) -> Markup:
     parts += [_line(index, points) for index, _, points in drawn]
     parts += [_dots(run, index, type_, frame) for index, type_, _ in drawn]
     parts.append(_labels(run, drawn, frame))
-    return join(parts)
+    return join_parts(parts)
 
 
 def _points(run: Run, type_: str, frame: Frame) -> list[Point]:
@@ -131,7 +131,7 @@ def _axes(frame: Frame) -> Markup:
         grid = Markup('<line class="{}" x1="{:.1f}" x2="{:.1f}" y1="{:.2f}" y2="{:.2f}"/>')
         parts.append(grid.format("grid" if value > frame.low else "grid base", frame.left, frame.right, y, y))
         parts.append(text_at("tick", frame.left - 8, y + 4, str(value), "end"))
-    return join(parts)
+    return join_parts(parts)
 
 
 def _task_names(run: Run, frame: Frame) -> Markup:
@@ -149,7 +149,7 @@ def _task_names(run: Run, frame: Frame) -> Markup:
             parts.append(text_at("tick", frame.x(task), bottom + 36, "+ " + _news(new, room), "middle"))
     if not roomy:
         parts.append(text_at("tick", frame.left + frame.plot_width / 2, bottom + 38, "tasks", "middle"))
-    return join(parts)
+    return join_parts(parts)
 
 
 def _news(new: Sequence[str], room: float) -> str:
@@ -171,13 +171,13 @@ def _dots(run: Run, index: int, type_: str, frame: Frame) -> Markup:
     """Mark every measurement; the title is what a mouse shows over it."""
     dot = Markup('<path class="dot c{}" transform="translate({:.1f} {:.2f})" d="{}"><title>{}</title></path>')
     values = ((task, run.f1(task, type_)) for task in range(len(run.tasks)))
-    return join(
+    return join_parts(
         dot.format(
             theme.hue(index),
             frame.x(task),
             frame.y(f1),
             theme.marker(index),
-            f"{type_} after task {task + 1}: {number(f1)}",
+            f"{type_} after task {task + 1}: {one_decimal(f1)}",
         )
         for task, f1 in values
         if f1 is not None
@@ -188,8 +188,8 @@ def _labels(run: Run, drawn: Iterable[tuple[int, str, list[Point]]], frame: Fram
     """Name each line at its end, moved apart where lines end together."""
     ends = sorted((points[-1][1], index, type_, points[-1][0]) for index, type_, points in drawn)
     bottom = frame.top + frame.plot_height
-    heights = spread([end[0] for end in ends], LABEL_GAP, frame.top, bottom)
-    return join(
+    heights = spread_apart([end[0] for end in ends], LABEL_GAP, frame.top, bottom)
+    return join_parts(
         _label(run, index, type_, (x, y), at, frame) for (y, index, type_, x), at in zip(ends, heights, strict=True)
     )
 
@@ -198,10 +198,10 @@ def _label(run: Run, index: int, type_: str, end: Point, at: float, frame: Frame
     hue, (x, y) = theme.hue(index), end
     value = next(f1 for task in reversed(range(len(run.tasks))) if (f1 := run.f1(task, type_)) is not None)
     leader = Markup('<path class="leader c{}" d="M{:.1f} {:.2f}L{:.1f} {:.2f}H{:.1f}"/>')
-    return join(
+    return join_parts(
         [
             leader.format(hue, x + 6, y, frame.right + 4, at, frame.right + 9),
-            text_at("value", frame.right + 45, at + 4.5, number(value), "end"),
+            text_at("value", frame.right + 45, at + 4.5, one_decimal(value), "end"),
             text_at(f"name c{hue}", frame.right + 52, at + 4.5, shorten(type_, frame.label_most)),
         ]
     )
@@ -213,6 +213,6 @@ def text_at(kind: str, x: float, y: float, text: str, anchor: str = "start") -> 
     return shape.format(kind, x, y, anchor, text)
 
 
-def join(parts: Iterable[Markup]) -> Markup:
+def join_parts(parts: Iterable[Markup]) -> Markup:
     """Put parts below each other."""
     return Markup("\n").join(parts)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from retainer.report.draw import theme
-from retainer.report.draw.runs import FALL, Run, number
+from retainer.report.draw.runs import FALL, Run, one_decimal
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -45,7 +45,7 @@ def heat_rows(run: Run, types: Sequence[str]) -> list[HeatRow]:
         HeatRow(
             new,
             tuple(_field(run, task, type_) for type_ in types),
-            tuple(number(run.macro(task, key)) for _, key in MEANS),
+            tuple(one_decimal(run.macro(task, key)) for _, key in MEANS),
         )
         for task, new in enumerate(run.tasks)
     ]
@@ -54,12 +54,12 @@ def heat_rows(run: Run, types: Sequence[str]) -> list[HeatRow]:
 def _field(run: Run, task: int, type_: str) -> Field:
     f1, state = run.f1(task, type_), run.state(task, type_)
     if f1 is None:
-        return Field("" if state == "future" else number(None), state, None)
-    return Field(number(f1), state, theme.heat(f1), number(run.drop(task, type_)))
+        return Field("" if state == "future" else one_decimal(None), state, None)
+    return Field(one_decimal(f1), state, theme.heat(f1), one_decimal(run.drop(task, type_)))
 
 
 def text_table(cell: Mapping[str, Any]) -> Table:
-    """Lay out a run for the terminal; marks stand beside the numbers, so it reads without colours too."""
+    """Lay out a run for the terminal; marks stand beside the values, so it is readable without colours."""
     from rich.table import Table
     from rich.text import Text
 
@@ -89,4 +89,4 @@ def _cell(run: Run, task: int, type_: str) -> Text:
 
 def _plain(value: float | None) -> str:
     """Write a number with characters that every terminal has."""
-    return "-" if value is None else number(value)
+    return "-" if value is None else one_decimal(value)

@@ -37,7 +37,7 @@ def hue(index: int) -> int:
 
 
 def dash(index: int) -> str:
-    """Return the dash pattern of a type's line: colours that come round again come with another one."""
+    """Return the dash pattern of a type's line: a colour that is used again gets another pattern."""
     return _DASHES[index // len(_HUES) % len(_DASHES)]
 
 
@@ -108,7 +108,7 @@ def variables(palette: Mapping[str, str]) -> str:
 
 
 def resolve(css: str, palette: Mapping[str, str]) -> str:
-    """Put the colours in place of ``var(--name)``: viewers of lone SVG files often know no custom properties."""
+    """Put the colours in place of ``var(--name)``: viewers of single SVG files often do not know custom properties."""
     return re.sub(r"var\(--(\w+)\)", lambda match: palette[match[1]], css)
 
 

@@ -1,10 +1,10 @@
-// Without this the page shows all sentences; with it they can be chosen by type and by who is right.
+// Without this the page shows all sentences; with it they can be chosen by type and by which method is right.
 (function () {
   "use strict";
   var form = document.getElementById("choose");
   if (form) {
     var cases = Array.prototype.slice.call(document.querySelectorAll(".case"));
-    var told = document.getElementById("shown");
+    var status = document.getElementById("shown");
     var show = function () {
       var shown = 0;
       cases.forEach(function (one) {
@@ -14,7 +14,7 @@
         one.hidden = !fits;
         shown += fits ? 1 : 0;
       });
-      told.textContent = shown + " of " + cases.length + " sentences shown";
+      status.textContent = shown + " of " + cases.length + " sentences shown";
     };
     form.hidden = false;
     form.addEventListener("change", show);

@@ -1,9 +1,9 @@
-// Without this the page shows all texts; with it they can be chosen by type, by kind of change and by who is right.
+// Without this the page shows all texts; with it they can be chosen by type, by kind of change and by which version is right.
 (function () {
   "use strict";
   var form = document.getElementById("choose");
   if (!form) { return; }
-  var told = document.getElementById("shown");
+  var status = document.getElementById("shown");
   var cases = Array.prototype.map.call(document.querySelectorAll(".case"), function (one) {
     return { element: one, changes: JSON.parse(one.getAttribute("data-changes")) };
   });
@@ -18,7 +18,7 @@
       one.element.hidden = !fits;
       shown += fits ? 1 : 0;
     });
-    told.textContent = shown + " of " + cases.length + " texts shown";
+    status.textContent = shown + " of " + cases.length + " texts shown";
   };
   form.hidden = false;
   form.addEventListener("change", show);

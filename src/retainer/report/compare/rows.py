@@ -27,12 +27,12 @@ SCORE_COLUMNS = {
     "Holm’s correction for the number of types)",
     "95 %": "the middle 95 % of that difference on test sets drawn from these sentences, the same for both versions",
 }
-DRIFT_COLUMNS = {
+AGREEMENT_COLUMNS = {
     "old": "how many entities the old version finds",
     "new": "how many the new version finds",
-    "agreement": "F1 of the new version if the old one’s entities were the truth",
+    "agreement": "F1 of the new version with the old one’s entities as gold",
     "95 %": "the middle 95 % of that on texts drawn from these",
-    "kept": "entities both find: the same words, the same type",
+    "kept": "entities both find: same words, same type",
     "moved": "the same type, other boundaries",
     "relabelled": "another type on the same words, or on some of them",
     "lost": "the new version finds nothing there",
@@ -40,10 +40,10 @@ DRIFT_COLUMNS = {
     "gained": "found where the old version found nothing",
     "taken": "found where the old version found another type",
 }
-GROUPS = ("lost", "relabelled", "moved", "gained, of old types", "gained, of new types", "kept")
-"""How changes are listed: what may be wrong first, what all expect last."""
+CHANGE_GROUPS = ("lost", "relabelled", "moved", "gained, of old types", "gained, of new types", "kept")
+"""How changes are listed: what may be wrong first, what is expected last."""
 
-AROUND = 60
+_AROUND = 60
 """Characters shown on each side of an entity."""
 
 
@@ -58,7 +58,7 @@ def score_rows(difference: Difference) -> list[tuple[str, tuple[str, ...]]]:
 def _scores(one: TypeScores) -> tuple[str, ...]:
     apart = one.differences and one.differences["f1"]
     star = " *" if one.real else ""
-    ends = (f"{signed(apart.difference)}{star}", span(apart)) if apart else ("new", "")
+    ends = (f"{signed_points(apart.difference)}{star}", interval_text(apart)) if apart else ("new", "")
     return (str(one.new.support), *_measures(one.old), *_measures(one.new), *ends)
 
 
@@ -77,42 +77,44 @@ def mean_rows(difference: Difference) -> list[tuple[str, str, str, str]]:
     if scored.keep is not None and scored.forgotten is not None:
         lost = scored.forgotten
         rows.append(("keep", "macro F1 of the new version on the old types", f"{scored.keep:.2f}", ""))
-        rows.append(("forget", f"what is missing of {scored.before:.2f}", f"{lost.difference:.2f}", span(lost)))
+        rows.append(
+            ("forget", f"what is missing of {scored.before:.2f}", f"{lost.difference:.2f}", interval_text(lost))
+        )
     if scored.gain is not None:
         rows.append(("gain", "macro F1 of the new version on the new types", f"{scored.gain:.2f}", ""))
     return rows
 
 
-def drift_rows(difference: Difference) -> list[tuple[str, tuple[str, ...]]]:
+def agreement_rows(difference: Difference) -> list[tuple[str, tuple[str, ...]]]:
     """Lay out what became of the old version's entities, type by type and together."""
     rows = dict(difference.agreements)
-    made = [(type_, _drift(drift)) for type_, drift in rows.items()]
-    return [*made, ("all old types", _drift(difference.total))] if len(made) > 1 else made
+    lines = [(type_, _agreement(one)) for type_, one in rows.items()]
+    return [*lines, ("all old types", _agreement(difference.total))] if len(lines) > 1 else lines
 
 
-def _drift(drift: TypeAgreement) -> tuple[str, ...]:
-    between = "" if drift.low is None or drift.high is None else f"{drift.low:.1f} to {drift.high:.1f}"
+def _agreement(one: TypeAgreement) -> tuple[str, ...]:
+    between = "" if one.low is None or one.high is None else f"{one.low:.1f} to {one.high:.1f}"
     return (
-        str(drift.old),
-        str(drift.new),
-        percent(drift.agreement),
+        str(one.old),
+        str(one.new),
+        percent(one.agreement),
         between,
-        *(str(number) for number in (drift.kept, drift.moved, drift.relabelled, drift.lost)),
-        percent(drift.silent_drift),
-        str(drift.gained),
-        str(drift.taken),
+        *(str(number) for number in (one.kept, one.moved, one.relabelled, one.lost)),
+        percent(one.silent_drift),
+        str(one.gained),
+        str(one.taken),
     )
 
 
-def signed(value: float) -> str:
-    """Write a difference with its sign; what rounds to nothing has none."""
+def signed_points(value: float) -> str:
+    """Write a difference with its sign; what rounds to zero has none."""
     text = f"{value:+.2f}"
     return "0.00" if float(text) == 0 else text.replace("-", "\u2212")
 
 
-def span(one: Bootstrap) -> str:
+def interval_text(one: Bootstrap) -> str:
     """Write an interval."""
-    return f"{signed(one.low)} to {signed(one.high)}"
+    return f"{signed_points(one.low)} to {signed_points(one.high)}"
 
 
 def percent(value: float | None) -> str:
@@ -123,21 +125,21 @@ def percent(value: float | None) -> str:
 # --------------------------------------------------------------------------------------------------------------- words
 
 
-def headline(difference: Difference, old: str, new: str) -> Markup:
-    """Say in one sentence how the new version does."""
+def comparison_finding(difference: Difference, old: str, new: str) -> Markup:
+    """Report in one sentence how the new version does."""
     scored, agreement = difference.scored, difference.agreement
     if not _apart(difference):
         never = [type_ for type_, number in difference.found_of_gained_types.items() if not number]
-        found = Markup(" {} never finds {}, though it knows the name.").format(new, ", ".join(never)) if never else ""
-        return Markup("{} and {} find the same: there is no difference.").format(old, new) + found
+        found = Markup(" {} never finds {}, although it has the type.").format(new, ", ".join(never)) if never else ""
+        return Markup("{} and {} find the same entities.").format(old, new) + found
     if scored is not None and scored.keep is not None:
         one = len(difference.types.kept) == 1
-        said = Markup("{} keeps <b>{:.1f}</b> of {:.1f} F1 on the old type{}").format(
+        sentence = Markup("{} keeps <b>{:.1f}</b> of {:.1f} F1 on the old type{}").format(
             new, scored.keep, scored.before, "" if one else "s"
         )
         if scored.gain is None:
-            return said + "."
-        return said + Markup(" and reaches <b>{:.1f}</b> on the new {}.").format(
+            return sentence + "."
+        return sentence + Markup(" and reaches <b>{:.1f}</b> on the new {}.").format(
             scored.gain, "one" if len(difference.types.learned) == 1 else "ones"
         )
     if agreement is None:
@@ -149,21 +151,21 @@ def _apart(difference: Difference) -> int:
     return sum(number for kind, number in difference.kinds.items() if kind != "kept")
 
 
-def remarks(difference: Difference) -> list[str]:
-    """Say what else is to be known: what is real, what drifted, what is new."""
-    said = [*_certainty(difference), *_fates(difference.total)]
+def comparison_remarks(difference: Difference) -> list[str]:
+    """Report what else matters: which changes are real, what became of the old entities, what is new."""
+    remarks = [*_certainty(difference), *_fates(difference.total)]
     if found := {type_: number for type_, number in difference.found_of_gained_types.items() if number}:
         named = ", ".join(f"{number} {type_}" for type_, number in found.items())
-        said.append(f"Entities of types only the new version knows: {named}.")
-    return said
+        remarks.append(f"Entities of types only the new version knows: {named}.")
+    return remarks
 
 
 def _certainty(difference: Difference) -> Iterator[str]:
     if difference.scored is None or not difference.scored.kept:
         return
     kept = difference.scored.kept
-    worse = [f"{type_} ({signed(-one.drop)})" for type_, one in kept.items() if one.real and one.drop > 0]
-    better = [f"{type_} ({signed(-one.drop)})" for type_, one in kept.items() if one.real and one.drop < 0]
+    worse = [f"{type_} ({signed_points(-one.drop)})" for type_, one in kept.items() if one.real and one.drop > 0]
+    better = [f"{type_} ({signed_points(-one.drop)})" for type_, one in kept.items() if one.real and one.drop < 0]
     yield f"Worse beyond chance: {', '.join(worse)}." if worse else "No old type got worse beyond chance."
     if better:
         yield f"Better beyond chance: {', '.join(better)}."
@@ -178,22 +180,22 @@ def _fates(total: TypeAgreement) -> Iterator[str]:
         yield f"Of {total.old} {what} the old version finds, {fates}{more}."
 
 
-def group(change: Change, old_types: Iterable[str]) -> str:
-    """Say in which list a change belongs."""
+def change_group(change: Change, old_types: Iterable[str]) -> str:
+    """Return the list a change belongs to."""
     if change.kind != "gained" or change.new is None:
         return change.kind
     return f"gained, of {'old' if change.new.type in old_types else 'new'} types"
 
 
-def sizes(difference: Difference) -> Mapping[str, int]:
+def group_sizes(difference: Difference) -> Mapping[str, int]:
     """Count the changes of every list."""
     kinds, old = difference.kinds, difference.total.gained
-    gained = dict(zip(GROUPS[3:5], (old, kinds["gained"] - old), strict=True))
-    return {name: gained.get(name, kinds.get(name, 0)) for name in GROUPS}
+    gained = dict(zip(CHANGE_GROUPS[3:5], (old, kinds["gained"] - old), strict=True))
+    return {name: gained.get(name, kinds.get(name, 0)) for name in CHANGE_GROUPS}
 
 
-def label(case: Case, change: Change) -> str:
-    """Name the type of a change: both where it was relabelled, and the words where they are others now."""
+def change_label(case: Case, change: Change) -> str:
+    """Name the type of a change: both where it was relabelled, and the words where they changed."""
     if change.kind == "moved" and change.old and change.new:
         old, new = (case.text[one.start : one.end] for one in (change.old, change.new))
         return f"{change.old.type} ({old} → {new})"
@@ -203,12 +205,12 @@ def label(case: Case, change: Change) -> str:
 def excerpt(case: Case, change: Change) -> tuple[str, str, str]:
     """Return the entity and a little text on both sides of it."""
     start, end = change.place
-    left, right = max(0, start - AROUND), min(len(case.text), end + AROUND)
+    left, right = max(0, start - _AROUND), min(len(case.text), end + _AROUND)
     before, after = case.text[left:start], case.text[end:right]
     return ("…" if left else "") + before, case.text[start:end], after + ("…" if right < len(case.text) else "")
 
 
-def amount(difference: Difference) -> str:
-    """Say how much was compared."""
+def compared_amount(difference: Difference) -> str:
+    """Write how much was compared."""
     unit = "text" if difference.types.annotated is None else "sentence"
     return f"{difference.texts:,} {unit}{'' if difference.texts == 1 else 's'}"

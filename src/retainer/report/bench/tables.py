@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 from retainer.report.bench.numbers import pair
 from retainer.report.bench.ranking import COLUMNS, Ranking, legend
-from retainer.report.bench.rows import Row
+from retainer.report.bench.rows import MethodRow
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-SHOWN = tuple(name for name in COLUMNS if name not in ("last", "backward"))
+TERMINAL_COLUMNS = tuple(name for name in COLUMNS if name not in ("last", "backward"))
 """The columns that have room on a terminal; the report has all."""
-LEGEND = "; ".join(legend(SHOWN))
+LEGEND = "; ".join(legend(TERMINAL_COLUMNS))
 BY_TASK = "macro F1 of the old / the new types after each task"
 
 
 @dataclass(frozen=True)
-class Sheet:
-    """A table before it is laid out."""
+class PlainTable:
+    """A table as text, before it is laid out for a terminal or a file."""
 
     title: str
     columns: tuple[str, ...]
@@ -29,52 +29,56 @@ class Sheet:
     caption: str
 
 
-def sheets(ranked: Iterable[Ranking]) -> list[Sheet]:
+def plain_tables(ranked: Iterable[Ranking]) -> list[PlainTable]:
     """Return two tables per setting: the averages, and task by task."""
-    made = []
+    tables = []
     for ranking in ranked:
         caption = "; ".join((LEGEND, *ranking.published.caveats))
-        made.append(Sheet(ranking.setting, ("method", *SHOWN), [_line(ranking, row) for row in ranking.rows], caption))
+        tables.append(
+            PlainTable(
+                ranking.setting, ("method", *TERMINAL_COLUMNS), [_line(ranking, row) for row in ranking.rows], caption
+            )
+        )
         names = [" + ".join(task["types"]) for task in ranking.rows[0].cells[0]["tasks"]]
         lines = [_task_line(row) for row in ranking.rows]
-        made.append(Sheet(f"{ranking.setting}, task by task", ("method", *names), lines, BY_TASK))
-    return made
+        tables.append(PlainTable(f"{ranking.setting}, task by task", ("method", *names), lines, BY_TASK))
+    return tables
 
 
-def _line(ranking: Ranking, row: Row) -> list[str]:
+def _line(ranking: Ranking, row: MethodRow) -> list[str]:
     """Write a row; the minus is the keyboard's, which every terminal has and every search finds."""
-    return [row.name, *(field.replace("−", "-") for field in ranking.fields(row, SHOWN).values())]
+    return [row.name, *(field.replace("−", "-") for field in ranking.fields(row, TERMINAL_COLUMNS).values())]
 
 
-def _task_line(row: Row) -> list[str]:
+def _task_line(row: MethodRow) -> list[str]:
     """Write macro F1 of old and new types after each task; the first has no old ones."""
     return [row.name, *map(pair, row.by_task("old_macro"), row.by_task("new_macro"))]
 
 
-def markdown(ranked: Iterable[Ranking]) -> str:
+def bench_markdown(ranked: Iterable[Ranking]) -> str:
     """Write a bench as Markdown."""
     parts = []
-    for sheet in sheets(ranked):
-        table = [sheet.columns, ("---",) * len(sheet.columns), *sheet.lines]
+    for plain in plain_tables(ranked):
+        table = [plain.columns, ("---",) * len(plain.columns), *plain.lines]
         body = "\n".join(f"| {' | '.join(row)} |" for row in table)
-        parts.append(f"## {sheet.title}\n\n{body}\n\n*{sheet.caption}.*")
+        parts.append(f"## {plain.title}\n\n{body}\n\n*{plain.caption}.*")
     return "\n\n".join(parts) + "\n"
 
 
-def tables(ranked: Iterable[Ranking]) -> list[Table]:
+def terminal_tables(ranked: Iterable[Ranking]) -> list[Table]:
     """Lay a bench out for the terminal."""
     from rich.box import SIMPLE
     from rich.table import Table
     from rich.text import Text
 
-    made = []
-    for sheet in sheets(ranked):
+    tables = []
+    for plain in plain_tables(ranked):
         table = Table(
-            title=sheet.title, box=SIMPLE, title_justify="left", caption=sheet.caption, caption_justify="left"
+            title=plain.title, box=SIMPLE, title_justify="left", caption=plain.caption, caption_justify="left"
         )
-        for column in sheet.columns:
+        for column in plain.columns:
             table.add_column(column, justify="left" if column == "method" else "right", no_wrap=True)
-        for line in sheet.lines:
+        for line in plain.lines:
             table.add_row(*map(Text, line))
-        made.append(table)
-    return made
+        tables.append(table)
+    return tables

@@ -1,0 +1,51 @@
+"""The page in a real browser: one browser and one server per run, a fresh context for each test."""
+
+import pytest
+from browsing import EVIL_TYPE, MARKUP_NAME, browser, tab
+from serving import served
+
+import retainer
+from retainer.data.generated import generate
+from retainer.data.tasks import hide
+from retainer.training.learn import learn
+from retainer.training.recipe import Recipe
+from retainer.versions.retype import rename_types
+
+
+@pytest.fixture(scope="session")
+def specs(tmp_path_factory, encoder):
+    """A lineage of three versions: artists; artists and cities; the same with the cities renamed."""
+    folder, recipe = tmp_path_factory.mktemp("lineage"), Recipe(epochs=6, batch=8, base_lr=5e-3, lr=5e-3)
+    data, dev = (generate(size, seed=seed, types=["artist", "city"]) for size, seed in ((200, 5), (60, 8)))
+    learn(hide(data, ["artist"]), encoder, dev=hide(dev, ["artist"]), recipe=recipe, seed=1, device="cpu").save(
+        folder / "v1"
+    )
+    second = learn(hide(data, ["city"]), folder / "v1", dev=dev, recipe=recipe, seed=2, device="cpu")
+    second.save(folder / "v2")
+    rename_types(retainer.load(folder / "v2", device="cpu"), {"city": EVIL_TYPE}).save(folder / "v3")
+    return [str(folder / "v1"), str(folder / "v2"), f"{MARKUP_NAME}={folder / 'v3'}"]
+
+
+@pytest.fixture(scope="session")
+def server(specs):
+    with served(*specs) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    with browser() as running:
+        yield running
+
+
+@pytest.fixture
+def page(chromium, server):
+    """The page, loaded; an error in it fails the test."""
+    with tab(chromium, server.address) as loaded:
+        loaded.wait_for_selector("#find:not([hidden])")
+        yield loaded
+
+
+@pytest.fixture(scope="session")
+def texts():
+    return [" ".join(sentence.words) for sentence in generate(12, seed=31, types=["artist", "city"])]
