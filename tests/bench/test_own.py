@@ -2,6 +2,7 @@
 
 import pytest
 
+from results import result, task
 from retainer.bench.preset import QUICK, own, preset, quick
 from retainer.cli.main import main
 from retainer.data.generated import generate
@@ -59,9 +60,11 @@ def row(name, dev, seconds, old=74.0, new=86.0, support=500):
     """Make a method with the given dev scores, seed by seed."""
     cells = []
     for seed, macro in enumerate(dev, 1):
-        last = {"macro": 80.0, "old_macro": old, "new_macro": new, "dev": {"macro": macro}}
-        tasks = [{"macro": 90.0, "dev": {"macro": macro}}, {**last, "per_type": {"a": {"support": support}}}]
-        cells.append({"method": name, "seed": seed, "average": {"macro": 80.0}, "tasks": tasks, "seconds": seconds})
+        first = task(macro=90.0, dev={"macro": macro})
+        last = task(
+            macro=80.0, old_macro=old, new_macro=new, dev={"macro": macro}, per_type={"a": {"support": support}}
+        )
+        cells.append(result(name, seed, 80.0, [first, last], seconds=seconds))
     return MethodRow(name, tuple(cells))
 
 

@@ -126,16 +126,16 @@ class Bench:
 def _result(cell: Cell, done: FinishedTasks, key: str, peak_bytes: int | None) -> CellResult:
     """Sum a measured cell up."""
     measured = CellResult.measured(cell.name, done.rows, seed=cell.seed, encoder=cell.encoder)
-    facts = {
-        "preset": cell.preset,
-        "setting": cell.setting.name,
-        "variant": cell.variant,
-        "recipe": asdict(cell.recipe),
-        "fields": asdict(cell.method),
-        "key": key,
-        "peak_bytes": peak_bytes,
-    }
-    return replace(measured, cell=facts)
+    return replace(
+        measured,
+        preset=cell.preset,
+        setting=cell.setting.name,
+        variant=cell.variant,
+        recipe=asdict(cell.recipe),
+        fields=asdict(cell.method),
+        key=key,
+        peak_bytes=peak_bytes,
+    )
 
 
 @lru_cache(maxsize=64)

@@ -27,8 +27,8 @@ CHUNK_TEXTS, CHUNK_WORDS = 1024, 65536
 PROGRESS_EVERY = 10_000
 """Progress is reported each time so many texts are compared."""
 
-Data = Corpus | Texts | str | PathLike[str] | Iterable[str]
-Numbered = tuple[int, Sentence]
+ComparisonData = Corpus | Texts | str | PathLike[str] | Iterable[str]
+_NumberedSentence = tuple[int, Sentence]
 
 
 def _ignore(_: str) -> None:
@@ -84,7 +84,7 @@ class Difference:
 def compare(
     old: Version | str | Path,
     new: Version | str | Path,
-    data: Data,
+    data: ComparisonData,
     *,
     device: str = "auto",
     tell: Callable[[str], None] = _ignore,
@@ -120,7 +120,7 @@ def compare_predictions(types: TypeSets, cases: Sequence[Case]) -> Difference:
     return builder.difference()
 
 
-def _given(data: Data) -> Corpus | Texts:
+def _given(data: ComparisonData) -> Corpus | Texts:
     if isinstance(data, Corpus | Texts):
         return data
     if isinstance(data, str | PathLike):
@@ -128,7 +128,7 @@ def _given(data: Data) -> Corpus | Texts:
     return Texts(enumerate(data, 1))
 
 
-def _sentences(data: Corpus | Texts) -> Iterator[Numbered]:
+def _sentences(data: Corpus | Texts) -> Iterator[_NumberedSentence]:
     if isinstance(data, Corpus):
         yield from enumerate(data, 1)
     else:
@@ -136,9 +136,9 @@ def _sentences(data: Corpus | Texts) -> Iterator[Numbered]:
             yield number, Sentence.from_text(text)
 
 
-def _chunks(sentences: Iterable[Numbered]) -> Iterator[list[Numbered]]:
+def _chunks(sentences: Iterable[_NumberedSentence]) -> Iterator[list[_NumberedSentence]]:
     """Cut a stream into chunks that are tagged at once."""
-    chunk: list[Numbered] = []
+    chunk: list[_NumberedSentence] = []
     words = 0
     for one in sentences:
         chunk.append(one)
@@ -159,7 +159,7 @@ class _DifferenceBuilder:
         self.scored_types = (*types.kept, *types.learned)
         self.tables: tuple[list[Counts], list[Counts]] = ([], [])
 
-    def add(self, chunk: list[Numbered], old: list[tuple[Span, ...]], new: list[tuple[Span, ...]]) -> None:
+    def add(self, chunk: list[_NumberedSentence], old: list[tuple[Span, ...]], new: list[tuple[Span, ...]]) -> None:
         """Add one chunk of texts with what both versions find in it."""
         cases = []
         for (number, sentence), before, after in zip(chunk, old, new, strict=True):

@@ -2,6 +2,7 @@
 
 import pytest
 from browsing import EVIL_TYPE, MARKUP_NAME, browser, tab
+from made_once import made_once
 from serving import served
 
 import retainer
@@ -15,14 +16,17 @@ from retainer.versions.retype import rename_types
 @pytest.fixture(scope="session")
 def specs(tmp_path_factory, encoder):
     """A lineage of three versions: artists; artists and cities; the same with the cities renamed."""
-    folder, recipe = tmp_path_factory.mktemp("lineage"), Recipe(epochs=6, batch=8, base_lr=5e-3, lr=5e-3)
-    data, dev = (generate(size, seed=seed, types=["artist", "city"]) for size, seed in ((200, 5), (60, 8)))
-    learn(hide(data, ["artist"]), encoder, dev=hide(dev, ["artist"]), recipe=recipe, seed=1, device="cpu").save(
-        folder / "v1"
-    )
-    second = learn(hide(data, ["city"]), folder / "v1", dev=dev, recipe=recipe, seed=2, device="cpu")
-    second.save(folder / "v2")
-    rename_types(retainer.load(folder / "v2", device="cpu"), {"city": EVIL_TYPE}).save(folder / "v3")
+
+    def teach(folder):
+        recipe = Recipe(epochs=6, batch=8, base_lr=5e-3, lr=5e-3)
+        data, dev = (generate(size, seed=seed, types=["artist", "city"]) for size, seed in ((200, 5), (60, 8)))
+        first = learn(hide(data, ["artist"]), encoder, dev=hide(dev, ["artist"]), recipe=recipe, seed=1, device="cpu")
+        first.save(folder / "v1")
+        second = learn(hide(data, ["city"]), folder / "v1", dev=dev, recipe=recipe, seed=2, device="cpu")
+        second.save(folder / "v2")
+        rename_types(retainer.load(folder / "v2", device="cpu"), {"city": EVIL_TYPE}).save(folder / "v3")
+
+    folder = made_once(tmp_path_factory, "lineage", teach)
     return [str(folder / "v1"), str(folder / "v2"), f"{MARKUP_NAME}={folder / 'v3'}"]
 
 
@@ -32,7 +36,7 @@ def server(specs):
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium():
     with browser() as running:
         yield running

@@ -76,11 +76,10 @@ def bench(
 
     with board(cells) as progress:
         results = run_bench(Bench(Path(data), Path(out), chosen.types, device, rerun), cells, jobs, progress)
-    documents = [result.as_dict() for result in results]
     if json:
-        say_json(documents)
+        say_json([result.as_dict() for result in results])
     else:
-        ranked = rankings(documents, chosen)
+        ranked = rankings(results, chosen)
         for table in terminal_tables(ranked):
             say_table(table)
         if quick:
