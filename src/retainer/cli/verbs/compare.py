@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from retainer.comparison.compare import Difference
     from retainer.comparison.gates import GateOutcome
 
-Rows = list[tuple[str, tuple[str, ...]]]
+_Rows = list[tuple[str, tuple[str, ...]]]
 REFUSED = 1
 """The exit status when a gate says no."""
 
@@ -163,7 +163,7 @@ def _say_tables(found: Difference, old: str, new: str, data: str, show: int) -> 
 
 
 def _table(
-    title: str, columns: Mapping[str, str], rows: Rows, means: Sequence[tuple[str, str, str, str]] = ()
+    title: str, columns: Mapping[str, str], rows: _Rows, means: Sequence[tuple[str, str, str, str]] = ()
 ) -> Table:
     from rich.box import SIMPLE
     from rich.table import Table

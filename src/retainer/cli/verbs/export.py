@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from retainer.data.suggested import Suggested
     from retainer.versions.version import Version
 
-CHUNK = 256
+_CHUNK = 256
 """Texts looked at at once, which bounds the memory."""
 
 
@@ -88,7 +88,7 @@ def _export_suggestions(model: str, format: str, file: str, input: str, device: 
 
     version = load(model, device=device, need_head=True)
     found = _suggestions(version, sentences)
-    write_suggestions(found, file, format, name_of(model, version))
+    write_suggestions(found, file, format, _name_of(model, version))
     size = entities(sum(len(sentence.spans) for sentence in found))
     say(f"{amount(len(found), 'text')} ({texts.format}), {size} of {', '.join(version.types)} -> {file}")
 
@@ -109,11 +109,11 @@ def _worded(texts: Texts) -> list[Sentence]:
 def _suggestions(version: Version, sentences: list[Sentence]) -> list[Suggested]:
     from retainer.model.predict import suggested
 
-    chunks = (sentences[at : at + CHUNK] for at in range(0, len(sentences), CHUNK))
+    chunks = (sentences[at : at + _CHUNK] for at in range(0, len(sentences), _CHUNK))
     return [sentence for chunk in chunks for sentence in suggested(version.tagger, chunk)]
 
 
-def name_of(model: str, version: Version) -> str:
+def _name_of(model: str, version: Version) -> str:
     """Name a model for those who meet its predictions later: the folder, and the beginning of its weights' hash."""
     name = Path(model).resolve().name if Path(model).is_dir() else model
     return f"{name} {version.lineage.weights[:12]}".strip()

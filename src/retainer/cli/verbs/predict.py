@@ -17,7 +17,7 @@ from retainer.metrics.thresholds import above_threshold, require_thresholds
 if TYPE_CHECKING:
     from retainer.versions.version import Version
 
-CHUNK = 256
+_CHUNK = 256
 """Texts predicted at once at most, so that a file of any length takes constant memory."""
 
 CHARACTERS = 1 << 17
@@ -52,11 +52,11 @@ def predict(
     if text and os.path.isfile(text):
         note(f"{text} is a file; to read it say --input {shlex.quote(text)}")
     texts = _texts(text, input)
-    chunks = texts.chunks(CHUNK, CHARACTERS)
+    chunks = texts.chunks(_CHUNK, CHARACTERS)
     first = next(chunks, None)  # a missing file is noticed before a model is loaded
     for what, count in texts.oddities.items():
         note(f"note: {count} {what}")
-    from retainer.model.predict import entities
+    from retainer.model.predict import find_entities
     from retainer.versions.version import load
 
     version = load(model, device=device, need_head=True)
@@ -64,7 +64,7 @@ def predict(
     if calibrated:
         _require_curves(model, version)
     for chunk in chain([] if first is None else [first], chunks):
-        for sentence, plain in zip(chunk, entities(version.tagger, chunk), strict=True):
+        for sentence, plain in zip(chunk, find_entities(version.tagger, chunk), strict=True):
             found = version.calibrated(plain) if calibrated else plain
             document = {"text": sentence.located()[0], "entities": above_threshold(found, threshold)}
             say(json.dumps(document, ensure_ascii=False))
