@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from results import result
+from results import task as scores_after
 from retainer.bench.cell import Cell, finished_result, save_result, stored_gold
 from retainer.bench.preset import Preset, Setting, preset, presets
 from retainer.bench.progress import BenchProgress
@@ -21,10 +23,11 @@ from retainer.bench.run import Bench, run_bench
 from retainer.bench.task_sequence import TaskSequence
 from retainer.cli.main import main
 from retainer.cli.progress_board import Board, board
+from retainer.data.corpus import Splits
 from retainer.data.generated import generate
 from retainer.data.io import write
 from retainer.data.spans import Span
-from retainer.data.splits import read_parts
+from retainer.data.splits import read_splits
 from retainer.data.tasks import hide, plan
 from retainer.errors import InputError
 from retainer.methods import METHODS, RDP
@@ -143,23 +146,23 @@ class TestPresets:
         assert len(repeated) == 2 and all(sorted(marks) == [False, True] for marks in repeated.values())
 
     def test_fewnerd_takes_the_most_frequent_types(self, fewnerd):
-        train, dev, test = read_parts(fewnerd)
+        train, dev, test = read_splits(fewnerd)
         counts = sorted(train.counts.items(), key=lambda pair: -pair[1])
         assert preset("fewnerd").types == tuple(sorted(name for name, _ in counts[:18]))
-        made = plan(train, dev, test, fg=1, pg=1, seed=1, types=preset("fewnerd").types)
+        made = plan(Splits(train, dev, test), fg=1, pg=1, seed=1, types=preset("fewnerd").types)
         assert len(made) == 18 and all(made.task(number).train.counts for number in (1, 9, 18))
         assert preset("fewnerd").setting("FG-6-PG-6").types == tuple(sorted(train.types)) == train.types
         whole = Cell("fewnerd", preset("fewnerd").setting("FG-6-PG-6"), "rdp", METHODS["rdp"], 1, "builtin", Recipe())
         assert len(Bench(fewnerd, Path("o"), preset("fewnerd").types).plan(whole)) == 6
 
     def test_conll2003_fits_the_corpus(self, conll2003):
-        train, dev, test = read_parts(conll2003)
+        train, dev, test = read_splits(conll2003)
         assert train.types == preset("conll2003").types == dev.types == test.types
         assert dict(test.counts) == preset("conll2003").test
 
     def test_open_corpora_fit(self, open_corpus):
         name, folder = open_corpus
-        train, dev, test = read_parts(folder)
+        train, dev, test = read_splits(folder)
         assert train.types == preset(name).types == dev.types == test.types
 
     @pytest.mark.parametrize("name", ["ontonotes5", "i2b2"])
@@ -255,7 +258,7 @@ class TestCells:
 
     def test_the_gold_spans_lie_beside_and_a_report_can_be_made(self, measured, data):
         out, _, _, _ = measured
-        test = read_parts(data)[2]
+        test = read_splits(data)[2]
         assert stored_gold(out / "p") == [sentence.spans for sentence in test]
         packed = gzip.decompress((out / "p" / "gold.spans.json.gz").read_bytes()).decode()
         assert not any(f'"{word}"' in packed for sentence in test for word in sentence.words if word not in TYPES)
@@ -403,19 +406,17 @@ class TestPseudoLabels:
 
 
 def fake(method, seed, macro, setting="FG-1-PG-1", variant=""):
-    judged = {"precision": 80.0, "recall": 60.0}
-    task = {"types": ["b", "c"], "old_macro": macro - 10, "new_macro": macro + 5, "guesses": judged}
-    tasks = [{"types": ["a"], "old_macro": None, "new_macro": 90.0, "guesses": None}, task]
-    average = {"micro": macro + 1, "macro": macro}
-    return {
-        "setting": setting,
-        "method": method,
-        "variant": variant,
-        "seed": seed,
-        "average": average,
-        "tasks": tasks,
-        "forgetting": {"a": 4.0},
-    }
+    scores = {"precision": 80.0, "recall": 60.0}
+    second = scores_after(("b", "c"), old_macro=macro - 10, new_macro=macro + 5, pseudo_labels=scores)
+    return result(
+        method,
+        seed,
+        setting=setting,
+        variant=variant,
+        average={"micro": macro + 1, "macro": macro},
+        tasks=[scores_after(("a",), new_macro=90.0), second],
+        forgetting={"a": 4.0},
+    )
 
 
 PRINTED = Preset(
@@ -449,7 +450,7 @@ class TestTable:
         ]  # fmt: skip
 
     def test_without_joint_there_is_no_distance(self):
-        assert table([cell for cell in self.CELLS if cell["setting"] == "FG-2-PG-1"])[0][4] == ""
+        assert table([cell for cell in self.CELLS if cell.setting == "FG-2-PG-1"])[0][4] == ""
 
     def test_markdown_and_terminal_say_the_same(self):
         ranked = rankings(self.CELLS, None)
@@ -498,7 +499,8 @@ class TestTable:
     def test_published_scores_stand_only_beside_their_own_corpus(self):
         def shown(support, method="rdp", preset=PRINTED):
             cell = fake(method, 1, 70.0)
-            cell["tasks"][-1]["per_type"] = {"a": {"support": support}}
+            first, last = cell.tasks
+            cell = replace(cell, tasks=(first, replace(last, per_type={"a": {"support": support}})))
             (ranking,) = rankings([cell, fake("rdp", 2, 70.0)], preset)
             sheet = plain_tables([ranking])[0]
             caveats = "; ".join(ranking.published.caveats)
@@ -528,10 +530,10 @@ class TestTable:
             (("/a/tiny", "/a/small"), ("tiny", "small")),
         ],
     )
-    def test_encoders_of_one_name_are_told_apart(self, encoders, labels):
+    def test_encoders_of_one_name_have_rows_of_their_own(self, encoders, labels):
         """Otherwise they fall into one row, as if they were two seeds; joint is that of the same encoder too."""
         cells = [
-            {**fake(method, 1, macro + more, variant=f"lr=1, {Path(encoder).name}"), "encoder": encoder}
+            replace(fake(method, 1, macro + more, variant=f"lr=1, {Path(encoder).name}"), encoder=encoder)
             for encoder, more in zip(encoders, (0.0, 5.0), strict=True)
             for method, macro in (("joint", 80.0), ("rdp", 70.0))
         ]
@@ -542,19 +544,16 @@ class TestTable:
             for method, macro in (("joint", joint), ("rdp", joint - 10))
         }
 
-    def test_where_nothing_was_to_be_guessed_nothing_is_judged(self):
-        cell = {**fake("rdp", 1, 50.0)}
-        empty = {**cell["tasks"][1], "guesses": {"precision": 0.0, "recall": 0.0, "support": 0}}
-        cell["tasks"] = [*cell["tasks"], empty]
-        assert (
-            MethodRow("rdp", (cell,)).guesses("recall") == 60.0
-            and MethodRow("rdp", (cell,)).guesses("precision") == 80.0
-        )
+    def test_where_there_was_nothing_to_find_pseudo_labels_are_not_scored(self):
+        cell = fake("rdp", 1, 50.0)
+        empty = replace(cell.tasks[1], pseudo_labels={"precision": 0.0, "recall": 0.0, "support": 0})
+        row = MethodRow("rdp", (replace(cell, tasks=(*cell.tasks, empty)),))
+        assert row.pseudo_labels("recall") == 60.0 and row.pseudo_labels("precision") == 80.0
 
-    def test_nothing_judged(self):
-        cell = {**fake("finetune", 1, 50.0)}
-        cell["tasks"] = [{**task, "guesses": None} for task in cell["tasks"]]
-        assert MethodRow("finetune", (cell,)).guesses("precision") is None
+    def test_without_pseudo_labels_there_is_no_score(self):
+        cell = fake("finetune", 1, 50.0)
+        cell = replace(cell, tasks=tuple(replace(one, pseudo_labels=None) for one in cell.tasks))
+        assert MethodRow("finetune", (cell,)).pseudo_labels("precision") is None
 
 
 class TestTheBoard:
@@ -661,5 +660,5 @@ class TestTheVerb:
 
 
 def test_a_plan_for_every_seed(data):
-    train, dev, test = read_parts(data)
-    assert plan(train, dev, test, fg=1, pg=1, seed=1).slices != plan(train, dev, test, fg=1, pg=1, seed=2).slices
+    splits = read_splits(data)
+    assert plan(splits, fg=1, pg=1, seed=1).slices != plan(splits, fg=1, pg=1, seed=2).slices

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from results import result
 from retainer.bench.cell import found_spans, pack, save_gold, save_result, stored_gold
 from retainer.bench.result import CellResult
 from retainer.cli.main import main
@@ -233,7 +234,7 @@ class TestNumbers:
         run = mean_run(row)
         for task in range(3):
             for type_ in GROUPS["FG-1-PG-1"][0]:
-                slow = [cell["tasks"][task]["per_type"][type_]["f1"] for cell in row.cells]
+                slow = [cell.tasks[task].per_type[type_]["f1"] for cell in row.cells]
                 assert run.f1(task, type_) == pytest.approx(statistics.fmean(slow))
         drawn = method_lines("FG-1-PG-1", rows)
         assert drawn.values["rdp"][2] == pytest.approx(row.last("macro")) and drawn.f1(0, "unknown") is None
@@ -256,7 +257,7 @@ class TestNumbers:
             assert comparison.gain.rival is max(rivals, key=lambda row: statistics.fmean(row.values("macro")))
             test = comparison.tests["extend_ner"]
             ours, theirs = (
-                [cell["average"]["macro"] for cell in row.cells]
+                [cell.average["macro"] for cell in row.cells]
                 for row in (next(r for r in comparison.rows if r.name == "extend_ner"), comparison.chosen)
             )
             assert test.p == pytest.approx(paired_t(ours, theirs)) and test.real
@@ -572,7 +573,7 @@ class TestPapers:
         """A row that has only the easy setting is not better for it."""
 
         def comparison(setting, **scores):
-            cells = {name: {"method": name, "average": {"micro": f1, "macro": f1}} for name, f1 in scores.items()}
+            cells = {name: result(name, macro=f1) for name, f1 in scores.items()}
             return MethodComparison(
                 setting, [MethodRow(name, (cell,)) for name, cell in cells.items()], Published(), None, {}
             )
@@ -622,7 +623,7 @@ def test_the_commands_would_measure_these_cells():
     from retainer.cli.verbs.report import _commands
 
     cells = [
-        {"method": method, "variant": variant, "seed": seed, "setting": "FG-1-PG-1"}
+        result(method, seed, variant=variant, setting="FG-1-PG-1")
         for method, variant, seeds in (("rdp", "", 2), ("joint", "", 2), ("rdp", "recipe paper, lr=1e-05, large", 1))
         for seed in range(1, seeds + 1)
     ]

@@ -5,12 +5,14 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
 from html_reader import Reader, headline, words
 from rich.console import Console
 
+from retainer.bench.result import CellResult, TaskScores
 from retainer.data.spans import Sentence, Span
 from retainer.report.demo.page import demo_page
 from retainer.report.draw import theme
@@ -40,7 +42,8 @@ def cell(method, tasks, values):
                 "seconds": 1.0,
             }
         )
-    return {"method": method, "seed": 1, "encoder": "e", "tasks": rows, "average": {}, "seconds": 3.0, "versions": {}}
+    means = {"micro": 0.0, "macro": 0.0}
+    return CellResult(method, 1, "e", tuple(TaskScores.of(row) for row in rows), means, {}, {}, 3.0, {})
 
 
 TASKS = [["artist"], ["city"], ["song"]]
@@ -99,8 +102,9 @@ def test_the_legend_has_no_numbers_that_were_not_measured(cells):
 def test_headline_follows_from_the_cells(cells):
     expected = "After three tasks, plain fine-tuning keeps 1.5 of 85.0 F1 on the old types; RDP keeps 76.1 of 86.0."
     assert headline(demo_page("t", cells, [], {})) == expected
-    cells["rdp"]["tasks"][2]["old_macro"] = 33.3
-    cells["finetune"]["tasks"][0]["per_type"]["artist"]["f1"] = 70.0
+    *earlier, last = cells["rdp"].tasks
+    cells["rdp"] = replace(cells["rdp"], tasks=(*earlier, replace(last, old_macro=33.3)))
+    cells["finetune"].tasks[0].per_type["artist"]["f1"] = 70.0
     expected = "After three tasks, plain fine-tuning keeps 1.5 of 75.0 F1 on the old types; RDP keeps 33.3 of 86.0."
     assert headline(demo_page("t", cells, [], {})) == expected
 

@@ -130,18 +130,13 @@ def finished_result(file: Path, key: str) -> CellResult | None:
 def read_result(file: Path) -> CellResult:
     """Read the result of a cell."""
     try:
-        return CellResult.of(read_document(file))
-    except (KeyError, TypeError, AttributeError):
-        raise InputError(f"{file} is damaged; remove it, and it is measured again") from None
-
-
-def read_document(file: Path) -> dict[str, Any]:
-    """Read the document of a cell."""
-    try:
-        document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        document = json.loads(file.read_text(encoding="utf-8"))
     except ValueError:
         raise InputError(f"{file} is damaged; remove it, and it is measured again") from None
-    return document
+    try:
+        return CellResult.of(document)
+    except ValueError as error:
+        raise InputError(f"{file} is not a cell of a bench ({error}); remove it, and it is measured again") from None
 
 
 def pack(spans: Sequence[Sequence[Span]]) -> Packed:

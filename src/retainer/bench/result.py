@@ -38,7 +38,10 @@ class TaskScores:
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> TaskScores:
-        """Read a row of a result file."""
+        """Read a row of a result file; what is not one is a ValueError."""
+        _require(row, _TASK)
+        for scores in row["per_type"].values():
+            _require(scores, {"f1": float})
         return cls(
             types=tuple(row["types"]),
             micro=row["micro"],
@@ -68,7 +71,7 @@ class TaskScores:
     def f1(self, type_: str) -> float | None:
         """Return F1 of a type; None where it was not measured."""
         scores = self.per_type.get(type_)
-        return None if scores is None or scores["f1"] is None else float(scores["f1"])
+        return None if scores is None else float(scores["f1"])
 
 
 @dataclass(frozen=True)
@@ -86,9 +89,17 @@ class CellResult:
     seconds: float
     versions: Mapping[str, str]
     """The versions of the software it was measured with."""
-    cell: Mapping[str, Any] = field(default_factory=dict)
-    """What says which cell of a bench it is (preset, setting, variant) and, behind the scores, what determines it
-    (recipe, fields, key, peak_bytes); nothing for a sequence outside a bench."""
+    preset: str = ""
+    """The benchmark; empty for a sequence outside a bench, whose file has nothing of what follows."""
+    setting: str = ""
+    variant: str = ""
+    """What is not the default about it, in words."""
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """The hyper-parameters of the method."""
+    key: str = ""
+    """The hash of everything that determines it."""
+    peak_bytes: int | None = None
 
     @classmethod
     def measured(cls, method: str, tasks: Sequence[TaskScores], *, seed: int, encoder: str = "builtin") -> CellResult:
@@ -111,24 +122,34 @@ class CellResult:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> CellResult:
-        """Read a result file."""
+        """Read a result file; a document that is not one is a ValueError."""
+        _require(document, _CELL)
+        _require(document["average"], _MEANS)
+        if not document["tasks"]:
+            raise ValueError("there is no task")
         return cls(
             method=document["method"],
             seed=document["seed"],
-            encoder=document["encoder"],
+            encoder=str(document.get("encoder", "")),
             tasks=tuple(TaskScores.of(row) for row in document["tasks"]),
             average=document["average"],
-            forgetting=document.get("forgetting", {}),
+            forgetting=document["forgetting"],
             backward_transfer=document.get("backward_transfer", {}),
-            seconds=document["seconds"],
-            versions=document["versions"],
-            cell={name: document[name] for name in (*_BEFORE, *_BEHIND) if name in document},
+            seconds=document.get("seconds", 0.0),
+            versions=document.get("versions", {}),
+            preset=str(document.get("preset", "")),
+            setting=str(document.get("setting", "")),
+            variant=str(document.get("variant", "")),
+            recipe=document.get("recipe", {}),
+            fields=document.get("fields", {}),
+            key=str(document.get("key", "")),
+            peak_bytes=document.get("peak_bytes"),
         )
 
     def as_dict(self) -> dict[str, Any]:
         """Return the document of a result file."""
-        return {
-            **{name: self.cell[name] for name in _BEFORE if name in self.cell},
+        place = {"preset": self.preset, "setting": self.setting, "variant": self.variant}
+        scores = {
             "method": self.method,
             "seed": self.seed,
             "encoder": self.encoder,
@@ -138,35 +159,20 @@ class CellResult:
             "backward_transfer": dict(self.backward_transfer),
             "seconds": self.seconds,
             "versions": dict(self.versions),
-            **{name: self.cell[name] for name in _BEHIND if name in self.cell},
         }
-
-    @property
-    def preset(self) -> str:
-        """The benchmark."""
-        return str(self.cell.get("preset", ""))
-
-    @property
-    def setting(self) -> str:
-        """The setting, such as FG-1-PG-1."""
-        return str(self.cell.get("setting", ""))
-
-    @property
-    def variant(self) -> str:
-        """What is not the default about it, in words."""
-        return str(self.cell.get("variant", ""))
-
-    @property
-    def key(self) -> str:
-        """The hash of everything that determines it."""
-        return str(self.cell.get("key", ""))
-
-    @property
-    def recipe(self) -> Mapping[str, Any]:
-        """The fields of the recipe."""
-        recipe: Mapping[str, Any] = self.cell.get("recipe", {})
-        return recipe
+        cause = {"recipe": dict(self.recipe), "fields": dict(self.fields), "key": self.key}
+        return {**place, **scores, **cause, "peak_bytes": self.peak_bytes} if self.preset else scores
 
 
-_BEFORE = ("preset", "setting", "variant")
-_BEHIND = ("recipe", "fields", "key", "peak_bytes")
+_CELL = {"method": str, "seed": int, "tasks": list, "average": dict, "forgetting": dict}
+_MEANS = {"micro": float, "macro": float}
+_TASK = {"types": list, "micro": float, "macro": float, "per_type": dict}
+
+
+def _require(document: Any, wanted: Mapping[str, type]) -> None:
+    """Refuse a document that lacks what every result has, or has something of another kind in its place."""
+    if not isinstance(document, Mapping):
+        raise ValueError("expected an object")
+    for name, kind in wanted.items():
+        if not isinstance(document.get(name), (int, kind) if kind is float else kind):
+            raise ValueError(f"{name} is missing, or not what it should be")

@@ -15,8 +15,8 @@ from retainer.comparison.changes import CHANGE_KINDS, Case, Cases, changes
 from retainer.comparison.scored import ScoredComparison, score_versions
 from retainer.comparison.type_sets import TypeSets
 from retainer.data.corpus import Corpus
-from retainer.data.plain import Texts, texts_or_corpus
 from retainer.data.spans import Sentence, Span
+from retainer.data.texts import Numbered, Texts, texts_or_corpus
 from retainer.errors import InputError
 from retainer.metrics.significance import Counts, count_entities
 from retainer.plurals import amount
@@ -27,8 +27,7 @@ CHUNK_TEXTS, CHUNK_WORDS = 1024, 65536
 PROGRESS_EVERY = 10_000
 """Progress is reported each time so many texts are compared."""
 
-Data = Corpus | Texts | str | PathLike[str] | Iterable[str]
-Numbered = tuple[int, Sentence]
+ComparisonData = Corpus | Texts | str | PathLike[str] | Iterable[str]
 
 
 def _ignore(_: str) -> None:
@@ -84,7 +83,7 @@ class Difference:
 def compare(
     old: Version | str | Path,
     new: Version | str | Path,
-    data: Data,
+    data: ComparisonData,
     *,
     device: str = "auto",
     tell: Callable[[str], None] = _ignore,
@@ -102,14 +101,16 @@ def compare(
     types = TypeSets.of(before.types, after.types, given)
     for note in types.notes():
         tell(note)
-    builder = _DifferenceBuilder(types)
+    builder, worded = _DifferenceBuilder(types), False
     for chunk in _chunks(_sentences(given)):
         sentences = [sentence for _, sentence in chunk]
         builder.add(chunk, before.tag(sentences), after.tag(sentences))
+        worded = worded or any(sentence.words for sentence in sentences)
         if builder.texts // PROGRESS_EVERY > (builder.texts - len(chunk)) // PROGRESS_EVERY:
             tell(f"{amount(builder.texts, 'text')} compared")
-    if not builder.texts:
-        raise InputError(f"{given.source}: found no text to compare the versions on; there must be at least one")
+    if not worded:
+        empty = f", only {amount(builder.texts, 'empty text')}" if builder.texts else ""
+        raise InputError(f"{given.source}: found no text to compare the versions on{empty}; there must be at least one")
     return builder.difference()
 
 
@@ -120,20 +121,16 @@ def compare_predictions(types: TypeSets, cases: Sequence[Case]) -> Difference:
     return builder.difference()
 
 
-def _given(data: Data) -> Corpus | Texts:
+def _given(data: ComparisonData) -> Corpus | Texts:
     if isinstance(data, Corpus | Texts):
         return data
     if isinstance(data, str | PathLike):
         return texts_or_corpus(data)
-    return Texts(enumerate(data, 1))
+    return Texts.of(data)
 
 
 def _sentences(data: Corpus | Texts) -> Iterator[Numbered]:
-    if isinstance(data, Corpus):
-        yield from enumerate(data, 1)
-    else:
-        for number, text in data:
-            yield number, Sentence.from_text(text)
+    return iter(enumerate(data, 1)) if isinstance(data, Corpus) else iter(data)
 
 
 def _chunks(sentences: Iterable[Numbered]) -> Iterator[list[Numbered]]:

@@ -24,7 +24,7 @@ MEASURES = ("precision", "recall", "f1")
 
 
 @dataclass(frozen=True)
-class TypeScores:
+class TypeComparison:
     """The scores of both versions on one type. A type only the new version knows has no scores of the old one."""
 
     old: Score | None
@@ -63,8 +63,8 @@ def interval(one: Bootstrap) -> dict[str, float]:
 class ScoredComparison:
     """The scores of the annotated types, kept and gained ones separately, and the means of each."""
 
-    kept: dict[str, TypeScores]
-    gained: dict[str, TypeScores]
+    kept: dict[str, TypeComparison]
+    gained: dict[str, TypeComparison]
     forgotten: Bootstrap | None
     """Macro F1 over the kept types, old minus new; None where none is annotated."""
 
@@ -114,8 +114,8 @@ def score_versions(
     old_scores, new_scores = ([Score(*map(int, row)) for row in table.sum(0)] for table in (old, new))
     size = len(kept)
     return ScoredComparison(
-        {t: TypeScores(old_scores[at], new_scores[at], differences[at], adjusted[at]) for at, t in enumerate(kept)},
-        {t: TypeScores(None, score) for t, score in zip(gained, new_scores[size:], strict=True)},
+        {t: TypeComparison(old_scores[at], new_scores[at], differences[at], adjusted[at]) for at, t in enumerate(kept)},
+        {t: TypeComparison(None, score) for t, score in zip(gained, new_scores[size:], strict=True)},
         compare_drawn(mean_scores([old[:, :size]], sets), mean_scores([new[:, :size]], sets)) if size else None,
     )
 

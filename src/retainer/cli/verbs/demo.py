@@ -6,7 +6,9 @@ import json as json_format
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from retainer.bench.result import CellResult
 from retainer.cli.output import note, say, say_json, say_table
+from retainer.data.corpus import Splits
 from retainer.data.generated import generate
 from retainer.data.io import write
 from retainer.data.tasks import Plan, plan
@@ -58,20 +60,20 @@ def demo(
     made = corpus_plan(sentences, seed)
     note(f"four tasks of {len(made.slices[0])} sentences; each annotates one type only: {', '.join(DEMO_TYPES)}")
     runs = run_both(made, recipe, seed, device)
-    cells = _cells(runs, seed)
-    _write(folder, cells, _examples(made, runs), _facts(sentences, epochs, seed, cells))
+    results = _results(runs, seed)
+    _write(folder, results, _examples(made, runs), _facts(sentences, epochs, seed, results))
     if json:
-        return say_json(cells)
-    for method, one in cells.items():
+        return say_json({method: result.as_dict() for method, result in results.items()})
+    for method, one in results.items():
         say(f"\n{method}: F1 after each task")
         say_table(text_table(one))
-    say(_verdict(cells))
+    say(_verdict(results))
     say(f"page: {folder / 'report.html'}")
 
 
 def corpus_plan(sentences: int, seed: int) -> Plan:
     """Generate the corpus and cut it into four tasks of one type each."""
-    return plan(*corpus_parts(sentences, seed).values(), fg=1, pg=1, seed=seed)
+    return plan(Splits(**corpus_parts(sentences, seed)), fg=1, pg=1, seed=seed)
 
 
 def corpus_parts(sentences: int, seed: int) -> dict[str, Corpus]:
@@ -108,14 +110,11 @@ def run_both(tasks: Plan, recipe: Recipe, seed: int, device: str) -> dict[str, l
     return runs
 
 
-def _cells(runs: dict[str, list[TaskResult]], seed: int) -> dict[str, dict[str, Any]]:
-    from retainer.bench.result import CellResult
-
-    results = {
-        method: CellResult.measured(method, [result.task_scores for result in results], seed=seed)
-        for method, results in runs.items()
+def _results(runs: dict[str, list[TaskResult]], seed: int) -> dict[str, CellResult]:
+    return {
+        method: CellResult.measured(method, [task.task_scores for task in tasks], seed=seed)
+        for method, tasks in runs.items()
     }
-    return {method: result.as_dict() for method, result in results.items()}
 
 
 def _examples(made: Plan, runs: dict[str, list[TaskResult]]) -> list[Example]:
@@ -138,23 +137,24 @@ def _diverse(sentences: Sequence[Any]) -> list[Any]:
     return list(seen.values())[:EXAMPLES]
 
 
-def _facts(sentences: int, epochs: int, seed: int, cells: dict[str, dict[str, Any]]) -> dict[str, str]:
-    versions = next(iter(cells.values()))["versions"]
+def _facts(sentences: int, epochs: int, seed: int, results: dict[str, CellResult]) -> dict[str, str]:
+    versions = next(iter(results.values())).versions
     return {
         "command": f"retainer demo --sentences {sentences} --epochs {epochs} --seed {seed}",
         "encoder": "builtin (MiniLM-L6, 22 million parameters)",
         "corpus": f"generated, {sentences} training sentences in four disjoint slices",
-        "seconds": ", ".join(f"{method} {one['seconds']:.0f}" for method, one in cells.items()),
+        "seconds": ", ".join(f"{method} {result.seconds:.0f}" for method, result in results.items()),
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
     }
 
 
-def _write(folder: Path, cells: dict[str, Any], examples: list[Example], facts: dict[str, str]) -> None:
-    write_document(folder / "report.html", demo_page("Does it forget?", cells, examples, facts))
-    write_text(folder / "curves.svg", curves(cells))
-    write_text(folder / "cells.json", json_format.dumps(cells, indent=1))
+def _write(folder: Path, results: dict[str, CellResult], examples: list[Example], facts: dict[str, str]) -> None:
+    documents = {method: result.as_dict() for method, result in results.items()}
+    write_document(folder / "report.html", demo_page("Does it forget?", results, examples, facts))
+    write_text(folder / "curves.svg", curves(results))
+    write_text(folder / "cells.json", json_format.dumps(documents, indent=1))
 
 
-def _verdict(cells: dict[str, dict[str, Any]]) -> str:
-    last = {method: one["tasks"][-1]["old_macro"] for method, one in cells.items()}
+def _verdict(results: dict[str, CellResult]) -> str:
+    last = {method: result.tasks[-1].old_macro for method, result in results.items()}
     return "\nold types after the last task (macro F1): " + ", ".join(f"{m} {value:.1f}" for m, value in last.items())

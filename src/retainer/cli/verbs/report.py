@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from retainer.about import __version__
+from retainer.bench.result import CellResult
 from retainer.cli.output import note, say
 from retainer.errors import InputError
 from retainer.files import write_document
@@ -105,13 +106,13 @@ def _page(
 def _facts(found: BenchFolder, command: str) -> dict[str, str]:
     """Say how the cells and the page were made."""
     cells = found.cells
-    encoders = sorted({_encoder(str(cell.get("encoder", ""))) for cell in cells})
-    seeds = sorted({int(cell["seed"]) for cell in cells})
+    encoders = sorted({_encoder(cell.encoder) for cell in cells})
+    seeds = sorted({cell.seed for cell in cells})
     versions: dict[str, set[str]] = {}
     for cell in cells:
-        for name, version in cell.get("versions", {}).items():
+        for name, version in cell.versions.items():
             versions.setdefault(name, set()).add(str(version))
-    usual = [cell for cell in cells if not cell.get("variant")] or cells[:1]
+    usual = [cell for cell in cells if not cell.variant] or cells[:1]
     facts = {
         "preset": found.preset,
         "cells": f"{len(cells)} in {len(found.rankings)} setting{'' if len(found.rankings) == 1 else 's'}",
@@ -126,15 +127,15 @@ def _facts(found: BenchFolder, command: str) -> dict[str, str]:
     return {name: value for name, value in facts.items() if value}
 
 
-def _commands(preset: str, cells: Sequence[Mapping[str, Any]]) -> list[str]:
+def _commands(preset: str, cells: Sequence[CellResult]) -> list[str]:
     """Write the calls that would measure these cells: one for all methods with the same numbers and seeds."""
     calls: dict[tuple[str, tuple[int, ...], tuple[str, ...]], list[str]] = {}
-    rows: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    rows: dict[tuple[str, str], list[CellResult]] = {}
     for cell in cells:
-        rows.setdefault((cell["method"], cell.get("variant", "")), []).append(cell)
+        rows.setdefault((cell.method, cell.variant), []).append(cell)
     for (method, variant), own in rows.items():
-        seeds = tuple(sorted({int(cell["seed"]) for cell in own}))
-        settings = tuple(dict.fromkeys(str(cell["setting"]) for cell in own))
+        seeds = tuple(sorted({cell.seed for cell in own}))
+        settings = tuple(dict.fromkeys(cell.setting for cell in own))
         calls.setdefault((variant, seeds, settings), []).append(method)
     return [
         f"retainer bench {preset} --data DATA --out OUT --setting {','.join(settings)} --methods {','.join(methods)} "
@@ -160,13 +161,13 @@ def _encoder(name: str) -> str:
     return Path(name).name if Path(name).is_absolute() else name
 
 
-def _recipe(cells: Sequence[Mapping[str, Any]]) -> str:
+def _recipe(cells: Sequence[CellResult]) -> str:
     """Write the recipe; a number that is not the same in all settings with those it is for."""
     settings: dict[str, dict[str, list[str]]] = {}
     for cell in cells:
-        for name, value in cell.get("recipe", {}).items():
+        for name, value in cell.recipe.items():
             known = settings.setdefault(name, {}).setdefault(str(value), [])
-            known += [cell["setting"]] * (cell["setting"] not in known)
+            known += [cell.setting] * (cell.setting not in known)
     return ", ".join(f"{name} {_values(known)}" for name, known in settings.items())
 
 

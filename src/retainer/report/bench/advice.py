@@ -11,7 +11,7 @@ from retainer.report.bench.rows import MethodRow
 _NEAR = 1.0
 """A difference of fewer points of macro F1 decides nothing, however many runs there are."""
 _CHEAPER = 0.8
-"""The share of the best method's time below which another one is preferred if it cannot be told apart in F1."""
+"""The share of the best method's time below which another one is preferred, if their F1 cannot be distinguished."""
 _FEW_ENTITIES = 200
 """A test part with fewer entities than this says little."""
 
@@ -34,7 +34,7 @@ def advice(ranking: Ranking) -> list[str]:
 def _dev(row: MethodRow) -> _ScoresBySeed:
     """Return macro F1 on the dev set by seed; of cells without one, on the test set."""
     return {
-        seed: statistics.fmean((task.get("dev") or task)["macro"] for task in cell["tasks"])
+        seed: statistics.fmean(task.dev["macro"] if task.dev else task.macro for task in cell.tasks)
         for seed, cell in row.by_seed.items()
     }
 
@@ -70,8 +70,10 @@ def _doubts(row: MethodRow) -> list[str]:
     """Name what makes the recommendation a weak one."""
     doubts = []
     if len(row.cells) == 1:
-        doubts.append("one run each cannot tell a difference of several points from chance (--seeds 1,2,3 is better)")
-    entities = sum(facts["support"] for facts in row.cells[0]["tasks"][-1]["per_type"].values())
+        doubts.append(
+            "one run each cannot distinguish a difference of several points from chance (--seeds 1,2,3 is better)"
+        )
+    entities = sum(scores["support"] for scores in row.cells[0].tasks[-1].per_type.values())
     if entities < _FEW_ENTITIES:
         doubts.append(f"the test part has only {entities:.0f} entities")
     return [f"Take this with care: {' and '.join(doubts)}."] if doubts else []

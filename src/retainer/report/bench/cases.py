@@ -58,7 +58,7 @@ class CaseStudy:
 
 def case_study(folder: BenchFolder, comparisons: Sequence[MethodComparison], test: Corpus) -> CaseStudy | None:
     """Compare methods after the last task of the setting with most types; None where spans are missing."""
-    comparison = max(comparisons, key=lambda one: (len(types_of_setting(one.rows)), len(one.rows[0].cells[0]["tasks"])))
+    comparison = max(comparisons, key=lambda one: (len(types_of_setting(one.rows)), len(one.rows[0].cells[0].tasks)))
     rows = _methods(comparison)
     seed = _seed(folder, rows)
     if seed is None or len(rows) < 2:

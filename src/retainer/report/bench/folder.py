@@ -6,19 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from retainer.bench.cell import read_document, stored_gold
+from retainer.bench.cell import read_result, stored_gold
 from retainer.bench.preset import preset, presets
+from retainer.bench.result import CellResult
 from retainer.data.corpus import Corpus
 from retainer.data.spans import Span
-from retainer.data.splits import read_parts
+from retainer.data.splits import read_splits
 from retainer.errors import InputError
 from retainer.report.bench.ranking import Ranking, rankings
-from retainer.report.bench.rows import CellRecord, MethodRow, row_name, with_distinct_variants
+from retainer.report.bench.rows import MethodRow, row_name, with_distinct_variants
 
-_CELL = {"preset": str, "setting": str, "method": str, "seed": int, "tasks": list, "average": dict, "forgetting": dict}
-_TASK = {"types": list, "micro": float, "macro": float, "per_type": dict}
 CorpusSplits = tuple[Corpus, Corpus | None, Corpus | None]
 
 
@@ -28,15 +26,15 @@ class BenchFolder:
 
     path: Path
     """The preset's folder, which holds the settings."""
-    files: Mapping[Path, CellRecord]
+    files: Mapping[Path, CellResult]
 
     @property
     def preset(self) -> str:
         """The name of the benchmark."""
-        return str(next(iter(self.files.values()))["preset"])
+        return next(iter(self.files.values())).preset
 
     @property
-    def cells(self) -> list[CellRecord]:
+    def cells(self) -> list[CellResult]:
         """All cells."""
         return list(self.files.values())
 
@@ -48,11 +46,11 @@ class BenchFolder:
     @cached_property
     def places(self) -> dict[tuple[str, str, int], Path]:
         """Files by setting, row and seed."""
-        return {(cell["setting"], row_name(cell), int(cell["seed"])): file for file, cell in self.files.items()}
+        return {(cell.setting, row_name(cell), cell.seed): file for file, cell in self.files.items()}
 
     def file(self, row: MethodRow, seed: int) -> Path:
         """Return the file of one cell."""
-        return self.places[str(row.cells[0]["setting"]), row.name, seed]
+        return self.places[row.cells[0].setting, row.name, seed]
 
     def gold(self, parts: CorpusSplits | None) -> list[tuple[Span, ...]] | None:
         """Return the entities of the test set: as the bench wrote them, else from the corpus, else None."""
@@ -67,7 +65,7 @@ class BenchFolder:
 
 def types_of_setting(found: Sequence[MethodRow]) -> tuple[str, ...]:
     """Return the types of a setting in the order of learning."""
-    return tuple(dict.fromkeys(type_ for row in found for task in row.cells[0]["tasks"] for type_ in task["types"]))
+    return tuple(dict.fromkeys(type_ for row in found for task in row.cells[0].tasks for type_ in task.types))
 
 
 _DEEPEST = 4
@@ -85,7 +83,7 @@ def read_bench(path: Path) -> BenchFolder:
     if len(homes) > 1:
         names = " and ".join(str(home.relative_to(path) if home.is_relative_to(path) else home) for home in homes)
         raise InputError(f"{path} holds cells of {names}; name one of these folders")
-    return _read(homes[0], {file: read_document(file) for file in files})
+    return _read(homes[0], {file: read_result(file) for file in files})
 
 
 def _home(path: Path, file: Path) -> Path:
@@ -95,11 +93,12 @@ def _home(path: Path, file: Path) -> Path:
     return path.joinpath(*between[:-2]) if len(between) > 1 else (named.parent.parent, named.parent)[len(between)]
 
 
-def _read(folder: Path, files: Mapping[Path, Any]) -> BenchFolder:
+def _read(folder: Path, files: Mapping[Path, CellResult]) -> BenchFolder:
     """Check cells one by one and together; refuse what a table cannot compare."""
     for file, cell in files.items():
-        _check(file, cell)
-    if len(named := sorted({cell["preset"] for cell in files.values()})) > 1:
+        if not (cell.preset and cell.setting):
+            raise InputError(f"{file} is not a cell of a bench; remove it, and it is measured again")
+    if len(named := sorted({cell.preset for cell in files.values()})) > 1:
         raise InputError(
             f"{folder} mixes cells of {' and '.join(named)}; a table cannot compare them, so separate them"
         )
@@ -108,31 +107,13 @@ def _read(folder: Path, files: Mapping[Path, Any]) -> BenchFolder:
     return read
 
 
-def _check(file: Path, cell: Any) -> None:
-    """Refuse what is JSON but not a cell, before a table is made of it."""
-    fine = isinstance(cell, dict) and _has(cell, _CELL) and cell["tasks"] and _has(cell["average"], _SCORES)
-    if not fine or not all(isinstance(task, dict) and _has(task, _TASK) and _scored(task) for task in cell["tasks"]):
-        raise InputError(f"{file} is not a cell of a bench; remove it, and it is measured again")
-
-
-_SCORES = {"micro": float, "macro": float}
-
-
-def _scored(task: Mapping[str, Any]) -> bool:
-    return all(isinstance(score, dict) and _has(score, {"f1": float}) for score in task["per_type"].values())
-
-
-def _has(table: Mapping[str, Any], wanted: Mapping[str, type]) -> bool:
-    return all(isinstance(table.get(name), (int, kind) if kind is float else kind) for name, kind in wanted.items())
-
-
 def _check_alike(folder: BenchFolder) -> None:
     """Refuse a setting whose cells have other tasks than each other, and a seed that is there twice."""
     if len(folder.places) < len(folder.files):
         twice = next(file for file in folder.files if file not in set(folder.places.values()))
         raise InputError(f"{twice} is the same cell as another file; remove one of the two")
     for ranking in folder.rankings:
-        plans = {tuple(tuple(task["types"]) for task in cell["tasks"]) for row in ranking.rows for cell in row.cells}
+        plans = {tuple(task.types for task in cell.tasks) for row in ranking.rows for cell in row.cells}
         if len(plans) > 1:
             raise InputError(f"the cells of {ranking.setting} in {folder.path} have different tasks; separate them")
 
@@ -141,4 +122,4 @@ def read_bench_corpus(data: Path) -> CorpusSplits:
     """Read the corpus the cells were measured on."""
     if not data.exists():
         raise InputError(f"there is no {data}; --data takes what the bench was given")
-    return read_parts(data)
+    return read_splits(data)

@@ -6,8 +6,40 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from retainer.bench.result import TaskScores
 from retainer.report.bench.rows import MethodRow
 from retainer.report.draw.runs import Run, mean_of_known
+
+
+@dataclass(frozen=True)
+class MeanScores:
+    """The scores after a task, averaged over seeds."""
+
+    tasks: Sequence[TaskScores]
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The new types of the task, which are the same for every seed."""
+        return self.tasks[0].types
+
+    @property
+    def macro(self) -> float | None:
+        """Macro F1 of all types so far."""
+        return mean_of_known(task.macro for task in self.tasks)
+
+    @property
+    def old_macro(self) -> float | None:
+        """Macro F1 of the old types."""
+        return mean_of_known(task.old_macro for task in self.tasks)
+
+    @property
+    def new_macro(self) -> float | None:
+        """Macro F1 of the new types."""
+        return mean_of_known(task.new_macro for task in self.tasks)
+
+    def f1(self, type_: str) -> float | None:
+        """Return the mean F1 of a type; None where it was not measured."""
+        return mean_of_known(task.f1(type_) for task in self.tasks)
 
 
 @dataclass(frozen=True)
@@ -43,13 +75,7 @@ class MethodLines(MeanRun):
 
 def mean_run(row: MethodRow) -> MeanRun:
     """Average a row's cells task by task and type by type."""
-    means = {name: row.by_task(name) for name in ("macro", "old_macro", "new_macro")}
-    tasks = []
-    for at, together in enumerate(zip(*(cell["tasks"] for cell in row.cells), strict=True)):
-        types = dict.fromkeys(type_ for task in together for type_ in task["per_type"])
-        f1 = {t: {"f1": mean_of_known(task["per_type"].get(t, {}).get("f1") for task in together)} for t in types}
-        tasks.append({"types": together[0]["types"], "per_type": f1, **{name: means[name][at] for name in means}})
-    return MeanRun(row.name, {"tasks": tasks})
+    return MeanRun(row.name, [MeanScores(tasks) for tasks in zip(*(cell.tasks for cell in row.cells), strict=True)])
 
 
 def method_lines(setting: str, rows: Sequence[MethodRow]) -> MethodLines:
@@ -57,7 +83,7 @@ def method_lines(setting: str, rows: Sequence[MethodRow]) -> MethodLines:
     runs = {row.name: mean_run(row) for row in rows}
     first = next(iter(runs.values()))
     values = {name: [run.macro(task, "macro") for task in range(len(run.tasks))] for name, run in runs.items()}
-    return MethodLines(setting, first.cell, values)
+    return MethodLines(setting, first.scores, values)
 
 
 def axis_start(every: Sequence[MethodLines]) -> int:

@@ -122,7 +122,7 @@ def verdict(test: MethodTest | None) -> str:
     """Write in a few words whether a difference is real."""
     if test is None or test.p is None:
         seeds = 0 if test is None else len(test.seeds)
-        return f"too few seeds in common ({seeds}) to tell whether that is real"
+        return f"too few seeds in common ({seeds}) to say whether that is real"
     p = f"p {'' if test.p < 0.001 else '= '}{probability(test.p)} over {len(test.seeds)} seeds"
     if test.real:
         return f"real beyond chance, {p}"

@@ -25,7 +25,7 @@ from retainer.metrics.significance import (
     paired_t,
 )
 from retainer.report.bench.folder import BenchFolder
-from retainer.report.bench.rows import MethodRow
+from retainer.report.bench.rows import Average, MethodRow
 
 _DrawnScores = np.ndarray[Any, Any]
 _Gold = Sequence[Iterable[Span]]
@@ -73,7 +73,7 @@ class MethodTester:
         """Compare every row of a setting but the chosen one, by name."""
         if chosen is None:
             return {}
-        self.tell(f"comparing {len(rows)} rows of {chosen.cells[0]['setting']} with {chosen.name}")
+        self.tell(f"comparing {len(rows)} rows of {chosen.cells[0].setting} with {chosen.name}")
         tests = {row.name: self.test(row, chosen) for row in rows if row is not chosen}
         p_values = {name: test.p for name, test in tests.items() if test.p is not None}
         adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
@@ -85,7 +85,7 @@ class MethodTester:
         seeds = tuple(sorted(set(ours) & set(theirs)))
         if not seeds:
             return MethodTest((), None, None, None, "no seed in common")
-        pairs = [(ours[seed]["average"]["macro"], theirs[seed]["average"]["macro"]) for seed in seeds]
+        pairs = [(ours[seed].average["macro"], theirs[seed].average["macro"]) for seed in seeds]
         gain = statistics.fmean(a - b for a, b in pairs)
         drawn = self._bootstrap(row, chosen, seeds)
         p = paired_t([a for a, _ in pairs], [b for _, b in pairs])
@@ -107,7 +107,7 @@ class MethodTester:
 
     def _scores(self, row: MethodRow, seed: int, size: int) -> _DrawnScores | str:
         """Return what a cell scores on the drawn test sets, averaged over tasks."""
-        key = (str(row.cells[0]["setting"]), row.name, seed, size)
+        key = (row.cells[0].setting, row.name, seed, size)
         if key not in self._known:
             self._known[key] = self._computed(row, seed, size)
         return self._known[key]
@@ -117,17 +117,15 @@ class MethodTester:
         cell, found = row.by_seed[seed], found_spans(self.folder.file(row, seed))
         if found is None:
             return NO_SPANS
-        if len(found) != len(cell["tasks"]) or max((max(task, default=0) for task in found), default=0) >= len(
-            self.gold
-        ):
+        if len(found) != len(cell.tasks) or max((max(task, default=0) for task in found), default=0) >= len(self.gold):
             return OTHER_CORPUS
         known: list[str] = []
         tables = []
-        for task, spans in zip(cell["tasks"], found, strict=True):
-            known += task["types"]
+        for task, spans in zip(cell.tasks, found, strict=True):
+            known += task.types
             table = count_entities(self.gold, [spans.get(at, ()) for at in range(len(self.gold))], known)
             if (
-                abs(float(f1_of_counts(table[: _tested(row, len(table))].sum(0))[0]) - task["micro"]) > 0.1
+                abs(float(f1_of_counts(table[: _tested(row, len(table))].sum(0))[0]) - task.micro) > 0.1
             ):  # released code counts a little differently
                 return OTHER_CORPUS
             tables.append(table[:size])
@@ -184,7 +182,7 @@ def gain_of(rows: Sequence[MethodRow], chosen: MethodRow | None, tests: Mapping[
     return Gain(best, micro, macro, tests.get(best.name))
 
 
-def _over(row: MethodRow, name: str, seeds: Set[int]) -> float:
+def _over(row: MethodRow, name: Average, seeds: Set[int]) -> float:
     """Return the mean of a row over some seeds, or over all its own where there are none."""
     cells = [cell for seed, cell in row.by_seed.items() if seed in seeds or not seeds]
-    return statistics.fmean(cell["average"][name] for cell in cells)
+    return statistics.fmean(cell.average[name] for cell in cells)

@@ -24,7 +24,7 @@ from retainer.report.bench.ranking import COLUMNS
 from retainer.report.bench.rows import MethodRow
 from retainer.report.draw import theme
 from retainer.report.draw.charts import chart, swatch
-from retainer.report.draw.html import render, script
+from retainer.report.draw.html import page_script, render
 from retainer.report.draw.runs import FALL
 from retainer.report.draw.svg import Frame, shorten, text_width
 from retainer.report.draw.tables import MEANS, heat_rows
@@ -64,7 +64,7 @@ def bench_page(
         hues={type_: theme.hue(at) for at, type_ in enumerate(everything)},
         data=corpus_statistics(parts, everything) if parts else None,
         facts=facts,
-        **script("bench.js"),
+        **page_script("bench.js"),
     )
 
 
@@ -87,7 +87,7 @@ def bench_finding(comparisons: Sequence[MethodComparison]) -> Markup:
 
 def _certainty(real: int, gains: Sequence[Any]) -> str:
     if all(gain.test is None or gain.test.p is None for gain in gains):
-        return "too few seeds to tell whether that is real"
+        return "too few seeds to say whether that is real"
     if len(gains) == 1:
         return "the difference is real beyond chance" if real else "that could be chance"
     if real == len(gains):

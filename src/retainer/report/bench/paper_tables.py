@@ -9,11 +9,12 @@ import re
 import statistics
 from collections.abc import Iterable, Sequence
 
+from retainer.bench.result import CellResult, TaskScores
 from retainer.report.bench.folder import BenchFolder
 from retainer.report.bench.method_comparison import TEST_COLUMNS, MethodComparison, filled_columns, mean_gain, untested
 from retainer.report.bench.numbers import mean_and_deviation, signed
 from retainer.report.bench.ranking import legend
-from retainer.report.bench.rows import CellRecord, MethodRow
+from retainer.report.bench.rows import Average, MethodRow
 
 _TEX = {
     "\\": r"\textbackslash{}",
@@ -119,7 +120,7 @@ def _tex_scores(name: str, comparison: MethodComparison) -> str:
     return f"{_tex_score(row, comparison, 'micro')} & {_tex_score(row, comparison, 'macro')}"
 
 
-def _tex_score(row: MethodRow, comparison: MethodComparison, score: str) -> str:
+def _tex_score(row: MethodRow, comparison: MethodComparison, score: Average) -> str:
     text = escape_latex(mean_and_deviation(row.values(score)))
     mark = {1: r"\textbf", 2: r"\underline"}.get(comparison.place(row, score))
     test = comparison.tests.get(row.name)
@@ -151,12 +152,12 @@ def escape_latex(text: str) -> str:
 
 def cells_csv(folder: BenchFolder) -> str:
     """Write CSV, one row per cell and task, numbers in full; lists of types are JSON, since names may hold commas."""
-    types = sorted({type_ for cell in folder.cells for task in cell["tasks"] for type_ in task["per_type"]})
+    types = sorted({type_ for cell in folder.cells for task in cell.tasks for type_ in task.per_type})
     out = io.StringIO()
     writer = csv.DictWriter(out, [*_FACTS, *_NUMBERS, *_OF_CELL, *(f"f1 {name}" for name in types)], restval="")
     writer.writeheader()
     for cell in folder.cells:
-        for number, task in enumerate(cell["tasks"], 1):
+        for number, task in enumerate(cell.tasks, 1):
             writer.writerow(_record(cell, number, task))
     return out.getvalue()
 
@@ -166,10 +167,11 @@ _NUMBERS = ("micro", "macro", "old_macro", "new_macro", "seconds")
 _OF_CELL = ("guesses_precision", "guesses_recall", "dev_micro", "dev_macro", "peak_bytes")
 
 
-def _record(cell: CellRecord, number: int, task: CellRecord) -> dict[str, object]:
-    types = json.dumps(task["types"], ensure_ascii=False)
-    facts = {name: cell.get(name, "") for name in _FACTS} | {"task": number, "types": types}
-    numbers = {name: task.get(name) for name in _NUMBERS} | {"peak_bytes": cell.get("peak_bytes")}
-    for kind, names in (("guesses", ("precision", "recall")), ("dev", ("micro", "macro"))):
-        numbers |= {f"{kind}_{name}": (task.get(kind) or {}).get(name) for name in names}
-    return facts | numbers | {f"f1 {name}": score["f1"] for name, score in task["per_type"].items()}
+def _record(cell: CellResult, number: int, task: TaskScores) -> dict[str, object]:
+    types = json.dumps(task.types, ensure_ascii=False)
+    facts = {name: getattr(cell, name, "") for name in _FACTS} | {"task": number, "types": types}
+    numbers = {name: getattr(task, name) for name in _NUMBERS} | {"peak_bytes": cell.peak_bytes}
+    guesses, dev = dict(task.pseudo_labels or {}), dict(task.dev or {})
+    numbers |= {f"guesses_{name}": guesses.get(name) for name in ("precision", "recall")}
+    numbers |= {f"dev_{name}": dev.get(name) for name in ("micro", "macro")}
+    return facts | numbers | {f"f1 {name}": score["f1"] for name, score in task.per_type.items()}

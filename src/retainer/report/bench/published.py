@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from retainer.bench.preset import Preset
+from retainer.bench.result import CellResult
 from retainer.data.tasks import group_types
 from retainer.methods import METHODS
 from retainer.report.bench.numbers import pair
@@ -53,7 +53,7 @@ def _other_tasks(preset: Preset, setting: str, rows: Sequence[MethodRow]) -> str
     """Report how the tasks differ from those of the papers; all cells of a setting have the same, so one is checked."""
     one = preset.setting(setting)
     wanted = [list(group) for group in group_types(one.types or preset.types, one.fg, one.pg)]
-    found = [task["types"] for task in rows[0].cells[0]["tasks"]]
+    found = [list(task.types) for task in rows[0].cells[0].tasks]
     return "" if found == wanted else f"the tasks are not those of {preset.name}"
 
 
@@ -70,7 +70,7 @@ def _other_counts(preset: Preset, rows: Sequence[MethodRow]) -> str:
     return ""
 
 
-def _support(cell: Mapping[str, Any], type_: str) -> int | None:
+def _support(cell: CellResult, type_: str) -> int | None:
     """Return how many entities of a type the test set of a cell has."""
-    counted = cell["tasks"][-1].get("per_type", {}).get(type_, {}).get("support")
-    return None if counted is None else int(counted)
+    scores = cell.tasks[-1].per_type.get(type_)
+    return None if scores is None or "support" not in scores else int(scores["support"])

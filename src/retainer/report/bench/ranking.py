@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from retainer.bench.preset import Preset
+from retainer.bench.result import CellResult
 from retainer.report.bench.numbers import mean_and_deviation, pair, signed, two_decimals
 from retainer.report.bench.published import Published, published
-from retainer.report.bench.rows import CellRecord, MethodRow, rows_by_setting
+from retainer.report.bench.rows import Average, MethodRow, rows_by_setting
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Ranking:
         joint = self.joints.get(row.variant, self.joints.get(""))
         return None if joint is None else row.mean("macro") - joint
 
-    def place(self, row: MethodRow, score: str) -> int:
+    def place(self, row: MethodRow, score: Average) -> int:
         """Return 1 for the best row and 2 for the second best that is not joint training, as printed; else 0."""
         values = sorted({round(one.mean(score), 2) for one in self.rows if not one.joint}, reverse=True)
         at = round(row.mean(score), 2)
@@ -77,7 +78,7 @@ COLUMNS = {
     ),
     "guesses P / R": Column(
         "precision and recall of the pseudo labels on the annotation the method did not see",
-        lambda _, row: pair(row.guesses("precision"), row.guesses("recall")),
+        lambda _, row: pair(row.pseudo_labels("precision"), row.pseudo_labels("recall")),
     ),
     "dev": Column(
         "macro F1 on the dev set averaged over tasks, which hyper-parameters are chosen by",
@@ -96,7 +97,7 @@ def legend(columns: Iterable[str]) -> list[str]:
     return [f"{name}: {COLUMNS[name].meaning}" for name in columns if name != "seeds"]
 
 
-def rankings(cells: Iterable[CellRecord], preset: Preset | None) -> list[Ranking]:
+def rankings(cells: Iterable[CellResult], preset: Preset | None) -> list[Ranking]:
     """Rank the methods of all settings; a preset brings what papers print."""
     return [
         Ranking(setting, found, published(preset, setting, found)) for setting, found in rows_by_setting(cells).items()

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
+from retainer.bench.result import CellResult, TaskScores
 from retainer.report.draw.runs import mean_of_known
 
-CellRecord = Mapping[str, Any]
+Measure = Literal["micro", "macro", "old_macro", "new_macro"]
+"""What is measured after every task."""
+Average = Literal["micro", "macro"]
+"""What is averaged over tasks."""
 
 
 @dataclass(frozen=True)
@@ -19,17 +23,17 @@ class MethodRow:
 
     name: str
     """The method, with what is not the default about it."""
-    cells: tuple[CellRecord, ...]
+    cells: tuple[CellResult, ...]
 
     @property
     def method(self) -> str:
         """The method alone."""
-        return str(self.cells[0]["method"])
+        return self.cells[0].method
 
     @property
     def variant(self) -> str:
         """What is not the default about it."""
-        return str(self.cells[0].get("variant", ""))
+        return self.cells[0].variant
 
     @property
     def joint(self) -> bool:
@@ -37,79 +41,78 @@ class MethodRow:
         return self.method == "joint"
 
     @property
-    def by_seed(self) -> dict[int, CellRecord]:
+    def by_seed(self) -> dict[int, CellResult]:
         """Its cells by seed: what another row is compared with, seed by seed."""
-        return {int(cell["seed"]): cell for cell in self.cells}
+        return {cell.seed: cell for cell in self.cells}
 
-    def values(self, name: str) -> list[float]:
+    def values(self, name: Average) -> list[float]:
         """Return an average over tasks, seed by seed."""
-        return [cell["average"][name] for cell in self.cells]
+        return [cell.average[name] for cell in self.cells]
 
-    def mean(self, name: str) -> float:
+    def mean(self, name: Average) -> float:
         """Return the mean of an average over tasks."""
         return statistics.fmean(self.values(name))
 
-    def last(self, name: str) -> float | None:
+    def last(self, name: Measure) -> float | None:
         """Return the mean of something measured after the last task."""
-        return mean_of_known(cell["tasks"][-1].get(name) for cell in self.cells)
+        return mean_of_known(getattr(cell.tasks[-1], name) for cell in self.cells)
 
-    def by_task(self, name: str) -> list[float | None]:
+    def by_task(self, name: Measure) -> list[float | None]:
         """Return the mean of something measured after each task."""
-        return [mean_of_known(task.get(name) for task in tasks) for tasks in zip(*self._tasks, strict=True)]
+        return [mean_of_known(getattr(task, name) for task in tasks) for tasks in zip(*self._tasks, strict=True)]
 
     @property
     def forgetting(self) -> float | None:
         """The mean drop over types and seeds."""
-        return mean_of_known(drop for cell in self.cells for drop in cell["forgetting"].values())
+        return mean_of_known(drop for cell in self.cells for drop in cell.forgetting.values())
 
     @property
     def backward(self) -> float | None:
         """The mean backward transfer over types and seeds."""
-        return mean_of_known(gain for cell in self.cells for gain in cell.get("backward_transfer", {}).values())
+        return mean_of_known(gain for cell in self.cells for gain in cell.backward_transfer.values())
 
     @property
     def dev(self) -> float | None:
         """The mean macro F1 on the dev set over tasks and seeds."""
-        return mean_of_known(task["dev"]["macro"] for tasks in self._tasks for task in tasks if task.get("dev"))
+        return mean_of_known(task.dev["macro"] for tasks in self._tasks for task in tasks if task.dev)
 
-    def guesses(self, name: str) -> float | None:
+    def pseudo_labels(self, name: Literal["precision", "recall"]) -> float | None:
         """Return the mean precision or recall of the pseudo labels over seeds and over tasks that have any to find."""
-        scores = (task["guesses"] for tasks in self._tasks for task in tasks if task.get("guesses"))
+        scores = (task.pseudo_labels for tasks in self._tasks for task in tasks if task.pseudo_labels)
         return mean_of_known(one[name] for one in scores if one.get("support", 1))
 
     @property
     def seconds(self) -> float | None:
         """The mean time of a cell."""
-        return mean_of_known(cell.get("seconds") for cell in self.cells)
+        return mean_of_known(cell.seconds for cell in self.cells)
 
     @property
     def peak(self) -> float | None:
         """The most memory of the device a cell took, in bytes, where that was measured."""
-        return max((cell["peak_bytes"] for cell in self.cells if cell.get("peak_bytes")), default=None)
+        return max((cell.peak_bytes for cell in self.cells if cell.peak_bytes), default=None)
 
     @property
-    def _tasks(self) -> list[list[CellRecord]]:
-        return [cell["tasks"] for cell in self.cells]
+    def _tasks(self) -> list[tuple[TaskScores, ...]]:
+        return [cell.tasks for cell in self.cells]
 
 
-def row_name(cell: CellRecord) -> str:
+def row_name(cell: CellResult) -> str:
     """Name the row a cell belongs to."""
-    variant = cell.get("variant")
-    return f"{cell['method']} ({variant})" if variant else str(cell["method"])
+    return f"{cell.method} ({cell.variant})" if cell.variant else cell.method
 
 
-def with_distinct_variants(cells: Sequence[CellRecord]) -> list[CellRecord]:
+def with_distinct_variants(cells: Sequence[CellResult]) -> list[CellResult]:
     """Return the cells with variants that distinguish their encoders.
 
     A variant ends in the last name of the encoder's folder. Where several encoders have that name, it ends in as much
     of the path as they need; otherwise two encoders would fall into one row.
     """
-    labels = _labels({str(cell.get("encoder", "")) for cell in cells})
-    return [{**cell, "variant": _variant(cell, labels)} if cell.get("variant") else cell for cell in cells]
+    labels = _labels({cell.encoder for cell in cells})
+    return [replace(cell, variant=_variant(cell, labels)) if cell.variant else cell for cell in cells]
 
 
-def _variant(cell: CellRecord, labels: Mapping[str, str]) -> str:
-    encoder, parts = str(cell.get("encoder", "")), str(cell["variant"]).split(", ")
+def _variant(cell: CellResult, labels: Mapping[str, str]) -> str:
+    encoder, parts = cell.encoder, cell.variant.split(", ")
     return ", ".join([*parts[:-1], labels[encoder] if parts[-1] == Path(encoder).name else parts[-1]])
 
 
@@ -129,14 +132,14 @@ def _tails(encoders: Sequence[str]) -> dict[str, str]:
     return {encoder: encoder for encoder in encoders}
 
 
-def rows_by_setting(cells: Iterable[CellRecord]) -> dict[str, list[MethodRow]]:
+def rows_by_setting(cells: Iterable[CellResult]) -> dict[str, list[MethodRow]]:
     """Group cells by setting and by method: joint training, which is the bound, then the best macro F1 first.
 
     Every table of a bench has its rows in this order.
     """
-    grouped: dict[str, dict[str, list[CellRecord]]] = {}
+    grouped: dict[str, dict[str, list[CellResult]]] = {}
     for cell in cells:
-        grouped.setdefault(cell["setting"], {}).setdefault(row_name(cell), []).append(cell)
+        grouped.setdefault(cell.setting, {}).setdefault(row_name(cell), []).append(cell)
     return {
         setting: sorted((MethodRow(name, tuple(own)) for name, own in methods.items()), key=_best_first)
         for setting, methods in grouped.items()

@@ -39,7 +39,7 @@ def plain_tables(ranked: Iterable[Ranking]) -> list[PlainTable]:
                 ranking.setting, ("method", *TERMINAL_COLUMNS), [_line(ranking, row) for row in ranking.rows], caption
             )
         )
-        names = [" + ".join(task["types"]) for task in ranking.rows[0].cells[0]["tasks"]]
+        names = [" + ".join(task.types) for task in ranking.rows[0].cells[0].tasks]
         lines = [_task_line(row) for row in ranking.rows]
         tables.append(PlainTable(f"{ranking.setting}, task by task", ("method", *names), lines, BY_TASK))
     return tables

@@ -20,7 +20,7 @@ from retainer.report.compare.rows import (
     score_rows,
 )
 from retainer.report.draw import theme
-from retainer.report.draw.html import render, script
+from retainer.report.draw.html import page_script, render
 
 if TYPE_CHECKING:
     from retainer.comparison.changes import Case, Change
@@ -82,7 +82,7 @@ def compare_page(
         unit="line" if difference.types.annotated is None else "sentence",
         hues={type_: theme.hue(at) for at, type_ in enumerate(types)},
         facts=facts,
-        **script("compare.js"),
+        **page_script("compare.js"),
     )
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from retainer.comparison.agreement import TypeAgreement
     from retainer.comparison.changes import Case, Change
     from retainer.comparison.compare import Difference
-    from retainer.comparison.scored import TypeScores
+    from retainer.comparison.scored import TypeComparison
     from retainer.metrics.f1 import Score
     from retainer.metrics.significance import Bootstrap
 
@@ -55,7 +55,7 @@ def score_rows(difference: Difference) -> list[tuple[str, tuple[str, ...]]]:
     return [(type_, _scores(one)) for some in (scored.kept, scored.gained) for type_, one in some.items()]
 
 
-def _scores(one: TypeScores) -> tuple[str, ...]:
+def _scores(one: TypeComparison) -> tuple[str, ...]:
     apart = one.differences and one.differences["f1"]
     star = " *" if one.real else ""
     ends = (f"{signed_points(apart.difference)}{star}", interval_text(apart)) if apart else ("new", "")

@@ -7,6 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from retainer.bench.result import CellResult
 from retainer.plurals import number_in_words
 from retainer.report.draw import theme
 from retainer.report.draw.charts import chart, swatch
@@ -19,12 +20,12 @@ from retainer.report.draw.tables import MEANS, heat_rows
 
 def demo_page(
     title: str,
-    cells: Mapping[str, Mapping[str, Any]],
+    results: Mapping[str, CellResult],
     examples: Sequence[Example],
     facts: Mapping[str, str],
 ) -> str:
     """Write the page: the finding, the curves, the tables, the sentences and how it all was made."""
-    runs = runs_of(cells)
+    runs = runs_of(results)
     types = types_of_runs(runs)
     frame = frame_of(runs, types)
     methods = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from textwrap import wrap
-from typing import Any
 
 from markupsafe import Markup
 
+from retainer.bench.result import CellResult
 from retainer.report.draw import theme
 from retainer.report.draw.runs import Run, one_decimal, runs_of, types_of_runs, valid_text
 from retainer.report.draw.svg import LABEL_GAP, Frame, frame_of, join_parts, panel, shorten, text_at, text_width
@@ -49,9 +49,9 @@ def swatch(index: int) -> Markup:
     return shape.format(theme.hue(index), theme.marker(index))
 
 
-def curves(cells: Mapping[str, Mapping[str, Any]]) -> str:
+def curves(results: Mapping[str, CellResult]) -> str:
     """Draw all methods as one SVG file that stands alone: F1 of every type."""
-    runs = runs_of(cells)
+    runs = runs_of(results)
     types = types_of_runs(runs)
     return picture(runs, types, frame_of(runs, types), "F1 per entity type", _NOTES)
 

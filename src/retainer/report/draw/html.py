@@ -42,7 +42,7 @@ def styles() -> dict[str, Markup]:
     }
 
 
-def script(name: str) -> dict[str, Any]:
+def page_script(name: str) -> dict[str, Any]:
     """Return a script for a template, with the hash by which the page's security policy allows it and no other."""
     text = files("retainer.report").joinpath("templates", name).read_text(encoding="utf-8")
     return {"script": Markup(text), "script_hash": base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}

@@ -1,13 +1,15 @@
-"""The JSON of a finished run as the report needs it: F1 of each type after each task."""
+"""A finished run as the report needs it: F1 of each type after each task."""
 
 from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Literal, Protocol
+
+from retainer.bench.result import CellResult
 
 FALL = 20.0
 """Points below its best from which a type counts as fallen."""
@@ -26,12 +28,39 @@ def one_decimal(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}"
 
 
+Macro = Literal["macro", "old_macro", "new_macro"]
+"""The means over types."""
+
+
+class ScoresAfterTask(Protocol):
+    """What a chart or a table needs of the scores after a task: those of a cell, or means over several."""
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The new types of the task."""
+
+    @property
+    def macro(self) -> float | None:
+        """Macro F1 of all types so far."""
+
+    @property
+    def old_macro(self) -> float | None:
+        """Macro F1 of the old types."""
+
+    @property
+    def new_macro(self) -> float | None:
+        """Macro F1 of the new types."""
+
+    def f1(self, type_: str) -> float | None:
+        """Return F1 of a type; None where it was not measured."""
+
+
 @dataclass(frozen=True)
 class Run:
     """One method through all tasks."""
 
     method: str
-    cell: Mapping[str, Any]
+    scores: Sequence[ScoresAfterTask]
 
     @cached_property
     def name(self) -> str:
@@ -46,7 +75,7 @@ class Run:
     @cached_property
     def tasks(self) -> tuple[tuple[str, ...], ...]:
         """The new types of every task."""
-        return tuple(tuple(task["types"]) for task in self.cell["tasks"])
+        return tuple(task.types for task in self.scores)
 
     @cached_property
     def start(self) -> dict[str, int]:
@@ -61,13 +90,12 @@ class Run:
         """Return F1 of a type after a task, or None where it was not measured."""
         if task < self.start.get(type_, len(self.tasks)):
             return None
-        value = self.cell["tasks"][task]["per_type"].get(type_, {}).get("f1")
-        return None if value is None else float(value)
+        return self.scores[task].f1(type_)
 
-    def macro(self, task: int, which: str) -> float | None:
-        """Return a mean over types after a task: ``macro``, ``old_macro`` or ``new_macro``."""
-        value = self.cell["tasks"][task].get(which)
-        return None if value is None else float(value)
+    def macro(self, task: int, which: Macro) -> float | None:
+        """Return a mean over types after a task."""
+        value: float | None = getattr(self.scores[task], which)
+        return value
 
     def drop(self, task: int, type_: str) -> float:
         """Return how far a type lies below the best it had so far."""
@@ -105,9 +133,9 @@ def mean_of_known(values: Iterable[float | None]) -> float | None:
     return statistics.fmean(known) if known else None
 
 
-def runs_of(cells: Mapping[str, Mapping[str, Any]]) -> tuple[Run, ...]:
-    """Read all cells, in their order."""
-    return tuple(Run(method, cell) for method, cell in cells.items())
+def runs_of(results: Mapping[str, CellResult]) -> tuple[Run, ...]:
+    """Return the runs of some results, in their order."""
+    return tuple(Run(method, result.tasks) for method, result in results.items())
 
 
 def types_of_runs(runs: Iterable[Run]) -> tuple[str, ...]:

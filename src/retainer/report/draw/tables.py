@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from retainer.bench.result import CellResult
 from retainer.report.draw import theme
-from retainer.report.draw.runs import FALL, Run, one_decimal
+from retainer.report.draw.runs import FALL, Macro, Run, one_decimal
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-MEANS = (("all", "macro"), ("old", "old_macro"), ("new", "new_macro"))
-"""The columns after the types: their names and where the cells hold them."""
+MEANS: tuple[tuple[str, Macro], ...] = (("all", "macro"), ("old", "old_macro"), ("new", "new_macro"))
+"""The columns after the types: their names and what they are."""
 
 _LOOKS = {"new": ("bold underline", "*"), "fallen": ("bold red", "!"), "kept": ("", "")}
 _LEGEND = f"* just learned   ! more than {FALL:.0f} points below its best   \u00b7 not learned yet"
@@ -58,12 +59,12 @@ def _field(run: Run, task: int, type_: str) -> Field:
     return Field(one_decimal(f1), state, theme.heat(f1), one_decimal(run.drop(task, type_)))
 
 
-def text_table(cell: Mapping[str, Any]) -> Table:
+def text_table(result: CellResult) -> Table:
     """Lay out a run for the terminal; marks stand beside the values, so it is readable without colours."""
     from rich.table import Table
     from rich.text import Text
 
-    run = Run(str(cell.get("method", "")), cell)
+    run = Run(result.method, result.tasks)
     table = Table(title=Text(f"{run.heading}: F1 per type".strip(": ")), caption=Text(_LEGEND))
     table.add_column(Text("after task"))
     for name in run.start:
