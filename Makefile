@@ -20,7 +20,7 @@ quick: $(READY)  ## the tests that start no process, browser or training, at mos
 	$(PYTEST) --quick
 
 docs-test: $(READY)  ## run every command of the README and of docs/, a few minutes on two cores, no network
-	$(BIN)/python -m pytest tests/docs
+	$(BIN)/python -m pytest tests/docs -n $(WORKERS) --maxschedchunk 1
 
 lint: $(READY)  ## style, types
 	$(BIN)/ruff check .

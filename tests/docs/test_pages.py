@@ -14,8 +14,9 @@ from retainer.errors import InputError
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_page(path, run_page):
+def test_page(path, run_page, account):
     place, page = run_page(path), read_page(path)
+    account(place)
     seen = sum(len(block.calls) for _, block in [*place.done, *place.left_out])
     assert seen == page.counted > 0, f"{page.name} has {page.counted} calls, of which {seen} were seen"
     AFTER.get(page.name, lambda place: None)(place)

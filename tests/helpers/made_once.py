@@ -1,7 +1,6 @@
 """Folders that one process of a test run makes, and all of them use."""
 
 import os
-import shutil
 
 from filelock import FileLock
 
@@ -13,7 +12,7 @@ def made_once(tmp_path_factory, name, make):
     complete = folder.with_name(f"{name}.complete")
     with FileLock(folder.with_name(f"{name}.lock")):
         if not complete.exists():
-            shutil.rmtree(folder, ignore_errors=True)
+            assert not folder.exists(), f"{name} is needed here, and making it failed before"
             folder.mkdir()
             make(folder)
             complete.touch()
