@@ -124,7 +124,7 @@ class TestWithGold:
         plain = {sentence.words: sentence for sentence in corpus}
         old, new = (Scripted(v.types, lambda s, v=v: v.said(plain[s.words])) for v in pair)
         heard = []
-        difference = compare(old, new, hidden, tell=heard.append)
+        difference = compare(old, new, hidden, note=heard.append)
         assert list(difference.scored.kept) == ["artist", "city"] and not difference.scored.gained
         assert difference.scored.gain is None and difference.types.unscored == ("movie", "dish")
         assert heard == [
@@ -141,7 +141,7 @@ class TestWithGold:
     def test_types_neither_knows_are_left_out(self, corpus):
         heard = []
         difference = compare(
-            Scripted(["artist"], noisy(1, 0.9)), Scripted(["artist"], noisy(2, 0.9)), corpus, tell=heard.append
+            Scripted(["artist"], noisy(1, 0.9)), Scripted(["artist"], noisy(2, 0.9)), corpus, note=heard.append
         )
         assert heard == ["types neither version knows are left out: city, dish, movie"]
         assert list(difference.scored.kept) == ["artist"]
@@ -149,7 +149,7 @@ class TestWithGold:
     def test_a_type_the_new_version_has_not_is_lost(self, corpus):
         heard = []
         old, new = Scripted(["city", "movie"], noisy(1, 1.0)), Scripted(["movie"], noisy(1, 1.0))
-        difference = compare(old, new, corpus, tell=heard.append)
+        difference = compare(old, new, corpus, note=heard.append)
         assert "types the new version does not know, so all their entities are lost: city" in heard
         assert difference.scored.kept["city"].new.f1 == 0 and difference.agreements["city"].agreement == 0
         assert difference.scored.kept["movie"].drop == 0

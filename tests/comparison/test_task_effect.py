@@ -97,7 +97,7 @@ class TestFates:
         assert same.startswith("kept 100.0 %") and "least" not in same and "forgot:" not in same
 
     @pytest.mark.parametrize("size", [LEAST_ENTITIES_NAMED - 1, LEAST_ENTITIES_NAMED])
-    def test_the_worst_type_is_named_only_where_its_share_tells(self, scripted, size):
+    def test_the_worst_type_is_named_only_where_its_share_means_something(self, scripted, size):
         said = [[Span(0, 1, A), Span(2, 3, B)]] * size
         before, after = saying([A, B], *said), saying([A, B, NEW], [Span(0, 1, A)], *said[1:])
         said = effect_of(measure_effect(before, after, corpus(*[()] * size), [NEW]))["in_words"]

@@ -154,7 +154,7 @@ def test_all_sizes(methods, tasks, per_task):
 # ------------------------------------------------------------------------------------------------------------ examples
 
 
-def test_outcomes_tell_found_forgotten_missed_and_wrong(cells, example):
+def test_outcomes_are_found_forgotten_missed_and_wrong(cells, example):
     finetune, rdp = runs_of(cells)
     kinds = [[(p.kind, p.type) for p in o.pieces if p.kind != "plain"] for o in outcomes_by_task(example, finetune)]
     assert kinds == [

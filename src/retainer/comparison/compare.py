@@ -86,28 +86,28 @@ def compare(
     data: ComparisonData,
     *,
     device: str = "auto",
-    tell: Callable[[str], None] = _ignore,
+    note: Callable[[str], None] = _ignore,
 ) -> Difference:
     """Compare two versions on annotated data, or on texts alone.
 
     ``data`` is a corpus, the path of an annotated file or of texts (one per line, or JSON lines with a "text"), or
     texts. With annotation both versions are scored; without, the old version's entities take its place. The versions
-    may differ in everything: both see the same words. ``tell`` is called with what is left out, and with the progress.
+    may differ in everything: both see the same words. ``note`` is called with what is left out, and with the progress.
     """
     given = _given(data)
     before, after = (
         one if isinstance(one, Version) else load(one, device=device, need_head=True) for one in (old, new)
     )
     types = TypeSets.of(before.types, after.types, given)
-    for note in types.notes():
-        tell(note)
+    for line in types.notes():
+        note(line)
     builder, worded = _DifferenceBuilder(types), False
     for chunk in _chunks(_sentences(given)):
         sentences = [sentence for _, sentence in chunk]
         builder.add(chunk, before.tag(sentences), after.tag(sentences))
         worded = worded or any(sentence.words for sentence in sentences)
         if builder.texts // PROGRESS_EVERY > (builder.texts - len(chunk)) // PROGRESS_EVERY:
-            tell(f"{amount(builder.texts, 'text')} compared")
+            note(f"{amount(builder.texts, 'text')} compared")
     if not worded:
         empty = f", only {amount(builder.texts, 'empty text')}" if builder.texts else ""
         raise InputError(f"{given.source}: found no text to compare the versions on{empty}; there must be at least one")

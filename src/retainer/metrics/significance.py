@@ -21,7 +21,7 @@ SIGNIFICANCE_LEVEL = 0.05
 
 
 def paired_t(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
-    """Return the two-sided p of the paired t-test, seed by seed; None for fewer than three pairs: too few to tell."""
+    """Return the two-sided p of the paired t-test, seed by seed; None for fewer than three pairs, which are too few."""
     if len(ours) != len(theirs):
         raise ValueError("a paired test needs as many scores on one side as on the other")
     if len(ours) < 3:

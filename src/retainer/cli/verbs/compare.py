@@ -92,7 +92,7 @@ def compare(
     before, after = (load(one, device=device, need_head=True) for one in (old, new))
     gates.require_types(TypeSets.of(before.types, after.types, given))
     note(_taken_for(given))
-    found = compared(before, after, given, tell=note)
+    found = compared(before, after, given, note=note)
     outcomes = gates.outcomes(found)
     if target is not None:
         write_document(target, _page(found, old, new, data, outcomes))

@@ -23,7 +23,7 @@ TEST_COLUMNS = {
     "p, sentences": "two-sided p of the paired bootstrap over test sentences: mean over tasks and the seeds both have",
 }
 _LEAST_BOOTSTRAP_P = 0.002
-"""The smallest p that a thousand draws can tell from zero."""
+"""The smallest p that a thousand draws can distinguish from zero."""
 
 
 @dataclass(frozen=True)

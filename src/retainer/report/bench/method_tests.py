@@ -64,7 +64,7 @@ class MethodTester:
 
     folder: BenchFolder
     gold: _Gold | None
-    tell: Callable[[str], None] = lambda _: None
+    note: Callable[[str], None] = lambda _: None
     draws: int = 1000
     _sets: dict[int, Weights] = field(default_factory=dict)
     _known: dict[tuple[str, str, int, int], _DrawnScores | str] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class MethodTester:
         """Compare every row of a setting but the chosen one, by name."""
         if chosen is None:
             return {}
-        self.tell(f"comparing {len(rows)} rows of {chosen.cells[0].setting} with {chosen.name}")
+        self.note(f"comparing {len(rows)} rows of {chosen.cells[0].setting} with {chosen.name}")
         tests = {row.name: self.test(row, chosen) for row in rows if row is not chosen}
         p_values = {name: test.p for name, test in tests.items() if test.p is not None}
         adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))

@@ -180,7 +180,7 @@ def _charts(comparisons: Sequence[MethodComparison]) -> list[dict[str, Any]]:
     names = _order(comparisons)
     drawn = [method_lines(comparison.setting, comparison.rows) for comparison in comparisons]
     widest = max(text_width(shorten(name, _LABEL_MOST)) for name in names)
-    made = []
+    charts = []
     for at, one in enumerate(drawn, 1):
         frame = Frame(
             len(one.tasks),
@@ -192,8 +192,8 @@ def _charts(comparisons: Sequence[MethodComparison]) -> list[dict[str, Any]]:
             label_most=_LABEL_MOST,
         )
         picture = chart(one, names, frame, f"setting-{at}", "macro F1 of all types so far")
-        made.append({"name": one.method, "picture": picture})
-    return made
+        charts.append({"name": one.method, "picture": picture})
+    return charts
 
 
 def _heats(comparison: MethodComparison) -> dict[str, Any]:
