@@ -7,6 +7,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is loaded: tiny mo
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import contextlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -168,6 +169,12 @@ def city():
     from retainer.data.tasks import hide
 
     return hide(generate(60, seed=5, types=["artist", "city"]), ["city"])
+
+
+@pytest.fixture(scope="session")
+def few(city):
+    """Three batches of these sentences, for what is tried with every method."""
+    return replace(city, sentences=city.sentences[:24])
 
 
 @pytest.fixture(scope="session")

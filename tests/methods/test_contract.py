@@ -2,7 +2,6 @@
 
 import contextlib
 import gc
-from dataclasses import replace
 
 import pytest
 import torch
@@ -57,12 +56,6 @@ ODD = {
     "one word": corpus_of(("paris", (Span(0, 1, "city"),))),
     "only the new type": corpus_of(*[("new york", (Span(0, 2, "city"),))] * 9),
 }
-
-
-@pytest.fixture(scope="module")
-def few(city):
-    """Three batches of sentences."""
-    return replace(city, sentences=city.sentences[:24])
 
 
 @pytest.fixture(scope="module")
