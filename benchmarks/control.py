@@ -12,7 +12,8 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
-from retainer.data.spans import Labels, Sentence
+from retainer.data.labels import Labels
+from retainer.data.spans import Sentence
 from retainer.data.tasks import Plan, Task
 from retainer.methods import IGNORE, RDP, Tokens
 from retainer.methods.rdp import prototype_weights, prototypes

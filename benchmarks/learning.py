@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from retainer.data.corpus import Splits
 from retainer.data.io import read, write
 from retainer.data.tasks import hide, plan
 
@@ -33,7 +34,7 @@ def call(*arguments: str) -> str:
 def prepare(data: Path, place: Path, device: str) -> None:
     """Write the files, and learn the first version."""
     parts = [read(next(data.glob(f"{name}.*"))) for name in ("train", "dev", "test")]
-    made = plan(*parts, fg=1, pg=1, seed=1)
+    made = plan(Splits(*parts), fg=1, pg=1, seed=1)
     first, last = made.task(1), made.task(len(made))
     test = hide(parts[2], [*first.new, *last.new])
     for name, corpus in (

@@ -30,7 +30,7 @@ def one(point: dict[str, int], device: str, epochs: int) -> dict[str, Any]:
     from retainer.data.generated import generate  # isort: skip
     import torch
 
-    from retainer.data.spans import Labels
+    from retainer.data.labels import Labels
     from retainer.data.tasks import hide
     from retainer.model.heads import LinearHead, Rows
     from retainer.training.learn import learn

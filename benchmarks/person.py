@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from retainer.data.corpus import Corpus, fingerprint  # isort: skip (retainer settles the threads first)
-from retainer.data.splits import read_parts  # isort: skip (retainer settles the threads first)
+from retainer.data.splits import read_splits  # isort: skip (retainer settles the threads first)
 from machine import machine
 
 from retainer.data.spans import Span
@@ -56,7 +56,7 @@ class Plan:
 
     def parts(self) -> tuple[Corpus, Corpus]:
         """Read the training and the test sentences; for a try, only the first of them."""
-        train, _, test = read_parts(self.data)
+        train, _, test = read_splits(self.data)
         if test is None:
             raise InputError(f"{self.data} has no test file")
         cut = (replace(one, sentences=one.sentences[: self.limit or None]) for one in (train, test))

@@ -18,7 +18,7 @@ from machine import machine
 
 from retainer.bench.preset import preset
 from retainer.bench.pseudo_label_quality import score_pseudo_labels
-from retainer.data.splits import read_parts
+from retainer.data.splits import read_splits
 from retainer.data.tasks import Plan, plan
 from retainer.methods import METHODS
 from retainer.methods.rdp import RDP, prototypes
@@ -82,7 +82,7 @@ def main() -> None:
     known = preset(options.preset)
     setting, how = known.setting(options.setting), recipe("retainer").changed({"epochs": options.epochs})
     made = plan(
-        *read_parts(options.data), fg=setting.fg, pg=setting.pg, seed=options.seed, types=setting.types or known.types
+        read_splits(options.data), fg=setting.fg, pg=setting.pg, seed=options.seed, types=setting.types or known.types
     )
     first = made.task(1)
     base = learn(first.train, "builtin", dev=first.dev, recipe=how, seed=options.seed, device=options.device)

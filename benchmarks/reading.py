@@ -14,6 +14,7 @@ from typing import Any
 from retainer.data.io import read, write  # isort: skip (retainer settles the threads before torch starts any)
 from machine import machine
 
+from retainer.data.corpus import Splits
 from retainer.data.generated import generate
 from retainer.data.tasks import plan
 from retainer.versions.version import load
@@ -49,7 +50,7 @@ def measure(words: int, encoder: Any) -> dict[str, Any]:
             file = Path(place) / f"corpus.{format_}"
             timed(f"write {format_}", lambda file=file, format_=format_: write(sentences, file, format_))
             corpus = timed(f"read {format_}", lambda file=file: read(file))
-    made = timed("split", lambda: plan(corpus, None, None, fg=1, pg=1, seed=1))
+    made = timed("split", lambda: plan(Splits(corpus), fg=1, pg=1, seed=1))
     timed("encode", lambda: encoder(corpus.sentences))
     row["tasks"] = len(made)
     print(f"{row['words']} words:", ", ".join(f"{name} {seconds:.2f} s" for name, seconds in row["seconds"].items()))

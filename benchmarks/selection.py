@@ -21,9 +21,9 @@ from typing import Any
 
 from machine import machine
 
-from retainer.data.corpus import Corpus
+from retainer.data.corpus import Corpus, Splits
 from retainer.data.generated import generate
-from retainer.data.splits import read_parts
+from retainer.data.splits import read_splits
 from retainer.data.tasks import hide, plan
 from retainer.metrics.f1 import Scores, Spans, score
 from retainer.model.decode import predicted_spans
@@ -86,8 +86,8 @@ def grounds(conll: Path) -> Iterator[Ground]:
     first, last = ["artist", "city", "movie"], "restaurant"
     base = learn(hide(generate(800, seed=1), first), "builtin", recipe=how, seed=1, measure=False)
     yield Ground("generated", base, generate(4000, seed=2), last, generate(600, seed=3))
-    train, dev, test = read_parts(conll)
-    made = plan(train, dev, test, fg=1, pg=1, seed=1)
+    train, dev, test = read_splits(conll)
+    made = plan(Splits(train, dev, test), fg=1, pg=1, seed=1)
     one, four = made.task(1), made.task(4)
     some = replace(one.train, sentences=one.train.sentences[:1500])
     base = learn(some, "builtin", recipe=how, seed=1, measure=False)

@@ -59,13 +59,14 @@ def now() -> float:
 
 def one(options: argparse.Namespace) -> dict[str, Any]:
     """Run one seed in this process."""
+    from retainer.data.corpus import Splits
     from retainer.data.io import read
     from retainer.data.tasks import plan
     from retainer.training.recipe import RECIPES
 
     watch = Stopwatch()
     parts = [read(next(Path(options.data).glob(f"{name}.*"))) for name in ("train", "dev", "test")]
-    made = plan(*parts, fg=options.fg, pg=options.pg, seed=options.seed)
+    made = plan(Splits(*parts), fg=options.fg, pg=options.pg, seed=options.seed)
     recipe = RECIPES[options.recipe].changed({"batch": 8, "epochs": 10} | json.loads(options.set))
     data = time.time()
     measure = usual if options.control else ours

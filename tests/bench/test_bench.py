@@ -23,10 +23,11 @@ from retainer.bench.run import Bench, run_bench
 from retainer.bench.task_sequence import TaskSequence
 from retainer.cli.main import main
 from retainer.cli.progress_board import Board, board
+from retainer.data.corpus import Splits
 from retainer.data.generated import generate
 from retainer.data.io import write
 from retainer.data.spans import Span
-from retainer.data.splits import read_parts
+from retainer.data.splits import read_splits
 from retainer.data.tasks import hide, plan
 from retainer.errors import InputError
 from retainer.methods import METHODS, RDP
@@ -145,23 +146,23 @@ class TestPresets:
         assert len(repeated) == 2 and all(sorted(marks) == [False, True] for marks in repeated.values())
 
     def test_fewnerd_takes_the_most_frequent_types(self, fewnerd):
-        train, dev, test = read_parts(fewnerd)
+        train, dev, test = read_splits(fewnerd)
         counts = sorted(train.counts.items(), key=lambda pair: -pair[1])
         assert preset("fewnerd").types == tuple(sorted(name for name, _ in counts[:18]))
-        made = plan(train, dev, test, fg=1, pg=1, seed=1, types=preset("fewnerd").types)
+        made = plan(Splits(train, dev, test), fg=1, pg=1, seed=1, types=preset("fewnerd").types)
         assert len(made) == 18 and all(made.task(number).train.counts for number in (1, 9, 18))
         assert preset("fewnerd").setting("FG-6-PG-6").types == tuple(sorted(train.types)) == train.types
         whole = Cell("fewnerd", preset("fewnerd").setting("FG-6-PG-6"), "rdp", METHODS["rdp"], 1, "builtin", Recipe())
         assert len(Bench(fewnerd, Path("o"), preset("fewnerd").types).plan(whole)) == 6
 
     def test_conll2003_fits_the_corpus(self, conll2003):
-        train, dev, test = read_parts(conll2003)
+        train, dev, test = read_splits(conll2003)
         assert train.types == preset("conll2003").types == dev.types == test.types
         assert dict(test.counts) == preset("conll2003").test
 
     def test_open_corpora_fit(self, open_corpus):
         name, folder = open_corpus
-        train, dev, test = read_parts(folder)
+        train, dev, test = read_splits(folder)
         assert train.types == preset(name).types == dev.types == test.types
 
     @pytest.mark.parametrize("name", ["ontonotes5", "i2b2"])
@@ -257,7 +258,7 @@ class TestCells:
 
     def test_the_gold_spans_lie_beside_and_a_report_can_be_made(self, measured, data):
         out, _, _, _ = measured
-        test = read_parts(data)[2]
+        test = read_splits(data)[2]
         assert stored_gold(out / "p") == [sentence.spans for sentence in test]
         packed = gzip.decompress((out / "p" / "gold.spans.json.gz").read_bytes()).decode()
         assert not any(f'"{word}"' in packed for sentence in test for word in sentence.words if word not in TYPES)
@@ -659,5 +660,5 @@ class TestTheVerb:
 
 
 def test_a_plan_for_every_seed(data):
-    train, dev, test = read_parts(data)
-    assert plan(train, dev, test, fg=1, pg=1, seed=1).slices != plan(train, dev, test, fg=1, pg=1, seed=2).slices
+    splits = read_splits(data)
+    assert plan(splits, fg=1, pg=1, seed=1).slices != plan(splits, fg=1, pg=1, seed=2).slices

@@ -7,7 +7,7 @@ from retainer.bench.preset import QUICK, own, preset, quick
 from retainer.cli.main import main
 from retainer.data.generated import generate
 from retainer.data.io import write
-from retainer.data.splits import read_parts
+from retainer.data.splits import read_splits
 from retainer.errors import InputError
 from retainer.report.bench.advice import advice
 from retainer.report.bench.published import Published
@@ -18,20 +18,20 @@ from retainer.report.bench.rows import MethodRow
 class TestParts:
     def test_a_file_is_cut(self, tmp_path):
         write(generate(600, seed=1), tmp_path / "all.conll", "conll")
-        train, dev, test = read_parts(tmp_path / "all.conll")
+        train, dev, test = read_splits(tmp_path / "all.conll")
         assert len(train) + len(dev) + len(test) == 600
         assert [round(len(part) / 600, 1) for part in (train, dev, test)] == [0.7, 0.1, 0.2]
 
     def test_no_text_is_in_two_parts(self, tmp_path):
         sentences = generate(100, seed=1).sentences
         write(sentences * 3, tmp_path / "all.conll", "conll")
-        texts = [{sentence.words for sentence in part} for part in read_parts(tmp_path / "all.conll")]
+        texts = [{sentence.words for sentence in part} for part in read_splits(tmp_path / "all.conll")]
         assert not (texts[0] & texts[1] or texts[0] & texts[2] or texts[1] & texts[2])
 
     def test_too_little(self, tmp_path):
         (tmp_path / "one.conll").write_text("Paris B-city\n")
         with pytest.raises(InputError, match="too few entities"):
-            read_parts(tmp_path / "one.conll")
+            read_splits(tmp_path / "one.conll")
 
 
 class TestPresets:

@@ -2,6 +2,7 @@ import pytest
 
 from retainer.bench.result import CellResult
 from retainer.bench.task_sequence import TaskResult, TaskSequence
+from retainer.data.corpus import Splits
 from retainer.data.generated import generate
 from retainer.data.tasks import Task, plan
 from retainer.errors import InputError
@@ -15,7 +16,7 @@ RECIPE = Recipe(epochs=1, base_lr=1e-3, lr=1e-3)
 
 @pytest.fixture(scope="module")
 def made():
-    return plan(*(generate(size, seed=size, types=TYPES) for size in (60, 30, 30)), fg=1, pg=1, seed=1)
+    return plan(Splits(*(generate(size, seed=size, types=TYPES) for size in (60, 30, 30))), fg=1, pg=1, seed=1)
 
 
 def sequence(made, name, encoder):
@@ -44,7 +45,7 @@ def test_joint_starts_over_every_time(made, encoder):
 
 
 def test_without_a_test_set_there_is_nothing_to_score(encoder):
-    bare = plan(generate(60, seed=1, types=TYPES), fg=1, pg=1)
+    bare = plan(Splits(generate(60, seed=1, types=TYPES)), fg=1, pg=1)
     with pytest.raises(InputError, match="test set"):
         list(sequence(bare, "rdp", encoder).run())
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from text_cases import CASES, REFUSED
 
 from retainer.cli.main import main
 from retainer.comparison.compare import compare
@@ -18,6 +19,7 @@ from retainer.data.spans import Sentence
 from retainer.data.tasks import hide
 from retainer.training.learn import learn
 from retainer.training.recipe import Recipe
+from retainer.versions.version import load
 
 ROOT = Path(__file__).parents[2]
 
@@ -167,6 +169,44 @@ class TestSpoken:
             "sys.exit('torch' in sys.modules)"
         )
         assert subprocess.run([sys.executable, "-c", code], stderr=subprocess.DEVNULL).returncode == 0
+
+
+class TestTexts:
+    @pytest.fixture(scope="class")
+    def version(self, models):
+        return load(models / "v1", device="cpu")
+
+    @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+    def test_every_shape(self, run, here, version, monkeypatch, case):
+        monkeypatch.setattr("retainer.versions.version.load", lambda *_, **__: version)
+        Path("in").write_bytes(case.bytes)
+        status, out, err = run("models/v1", "models/v1", "in", "--json")
+        if not case.worded:
+            assert status == 2 and "in: found no text to compare the versions on" in err
+            return
+        told = json.loads(out)
+        assert status == 0 and err.startswith("in: annotated" if case.gold else "in: texts without annotation")
+        assert case.gold or told["texts"] == len(case.texts), "an empty line is an empty text"
+        assert {one["number"]: one["text"] for one in told["cases"]}.items() <= case.worded.items()
+
+    @pytest.mark.parametrize(("content", "message"), REFUSED.values(), ids=REFUSED)
+    def test_refused(self, refused, here, version, monkeypatch, content, message):
+        monkeypatch.setattr("retainer.versions.version.load", lambda *_, **__: version)
+        Path("in").write_bytes(content)
+        refused("models/v1", "models/v1", "in", says=message)
+
+    @pytest.mark.parametrize("data", ["gaps.txt", "gaps.jsonl", "-"])
+    def test_a_text_has_the_number_of_its_line(self, run, here, data, monkeypatch):
+        lines = Path("texts.txt").read_text().splitlines()
+        Path("gaps.txt").write_text("".join(f"\n{line}\n  \n" for line in lines))
+        Path("gaps.jsonl").write_text("".join("\n" + json.dumps({"text": line}) + "\n\n" for line in lines))
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path("gaps.txt").read_bytes())))
+        _, dense, _ = document(run, "models/v1", "models/v2", "texts.txt")
+        _, sparse, _ = document(run, "models/v1", "models/v2", data)
+        assert (dense["texts"], sparse["texts"]) == (80, 240) and len(dense["cases"]) > 10
+        assert [one["number"] for one in sparse["cases"]] == [3 * one["number"] - 1 for one in dense["cases"]]
+        for key in ("agreement", "changes", "found_of_gained_types"):
+            assert sparse[key] == dense[key], "texts without words change no number"
 
 
 class TestGates:

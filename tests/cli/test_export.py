@@ -1,14 +1,15 @@
 """Predictions go out to an annotation tool, corrections come back in."""
 
+import io
 import json
 
 import pytest
+from text_cases import CASES, REFUSED, records
 
 from retainer.cli.main import main
 from retainer.data.generated import generate
-from retainer.data.io import read, read_texts, write
+from retainer.data.io import read, write
 from retainer.data.spans import Span
-from retainer.errors import InputError
 from retainer.versions.version import load
 
 TEXTS = ["play songs by boston", "  on the drive to \U0001f600 Mu\u0308nchen\u2028", "שלום boston"]
@@ -86,64 +87,39 @@ def test_the_words_of_a_corpus_are_kept(export, folder, here):
 # ------------------------------------------------------------------------------------------------------ what is read
 
 
-def lines(*records):
-    return "".join(json.dumps(record) + "\n" for record in records)
+@pytest.fixture(scope="module")
+def version(folder):
+    return load(folder, device="cpu")
 
 
-@pytest.mark.parametrize(
-    ("content", "format"),
-    [
-        ("one text\r\n\n \nno tag O\nanother one", "plain text"),
-        ('{"text": "one text"}\n{"text": " "}\n\n{"text": ""}\n{"text": "no tag O"}\n{"text": "another one"}', "jsonl"),
-        (
-            lines(*({"text": t, "label": []} for t in ("one text", "", " ", "no tag O")))
-            + lines({"text": "another one", "answer": "reject"}),
-            "jsonl",
-        ),
-        (json.dumps([{"data": {"text": t}} for t in ("one text", " ", "", "no tag O", "another one")]), "labelstudio"),
-    ],
-)
-def test_texts_in_many_shapes(here, content, format):
-    (here / "in").write_text(content, newline="")
-    corpus = read_texts("in")
-    assert [s.text for s in corpus] == ["one text", "no tag O", "another one"]
-    assert (corpus.format, corpus.oddities) == (format, {"empty texts": 2})
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_the_texts_of_every_shape(here, folder, version, capsys, monkeypatch, case):
+    monkeypatch.setattr("retainer.versions.version.load", lambda *_, **__: version)
+    (here / "in").write_bytes(case.bytes)
+    status = main(["export", str(folder), "--prodigy", "out", "--input", "in", "--device", "cpu"])
+    out, err = capsys.readouterr()
+    empty = len(case.texts) - len(case.worded)
+    if not case.worded:
+        passed = f", only {empty} empty texts" if empty else ""
+        assert status == 2 and err == f"retainer: in: found no text{passed}; there must be at least one\n"
+        assert not (here / "out").exists()
+        return
+    written = [json.loads(line)["text"] for line in (here / "out").read_text("utf-8").split("\n")[:-1]]
+    assert status == 0 and written == list(case.worded.values()) and f" ({case.format}), " in out
+    assert err == (f"note: {empty} empty texts\n" if empty else "")
 
 
-@pytest.mark.parametrize("format", ["conll", "jsonl", "prodigy", "doccano", "labelstudio", "brat", "i2b2", "enamex"])
-def test_the_texts_of_every_format(here, format):
-    corpus = generate(30, seed=9)
-    write(corpus, "in", format)
-    texts = read_texts("in")
-    assert [s.located()[0] for s in texts] == [s.located()[0] for s in corpus]
-    assert not any(s.spans for s in texts)
+@pytest.mark.parametrize(("content", "message"), REFUSED.values(), ids=REFUSED)
+def test_texts_that_are_refused(here, folder, capsys, content, message):
+    (here / "in").write_bytes(content)
+    assert main(["export", str(folder), "--prodigy", "out", "--input", "in", "--device", "cpu"]) == 2
+    assert capsys.readouterr().err.startswith(f"retainer: {message}") and not (here / "out").exists()
 
 
-def test_tokens_of_prodigy_are_the_words(here):
-    tokens = [{"text": "one text", "start": 0, "end": 8, "id": 0}]
-    (here / "in").write_text(lines({"text": "one text", "tokens": tokens}))
-    assert read_texts("in")[0].words == ("one text",)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", "in: found no sentence"),
-        ("\n \n", "in: found no sentence, only 2 empty texts"),
-        ('{"text": "a"}\n{"txt": "b"}\n', "in:2: the key 'text' is missing; found 'txt'"),
-        ('{"txt": "a"}\n', "in:1: found the keys txt; expected"),
-        ('{"text": 7}\n', "in:1: text: must be a string, found 7"),
-        ('{"text": "a"}\nb\n', "in:2: this is not JSON"),
-        ('[{"data": {"image": 3}}]', "in:1: task 1: data: the key 'text' is missing"),
-        ("a O\nb B-X\nc\n", "in:3: found 1 column where the lines before have 2"),
-        ("[{", "in:1: this is not JSON"),
-    ],
-)
-def test_texts_that_are_refused(here, content, message):
-    (here / "in").write_text(content)
-    with pytest.raises(InputError) as caught:
-        read_texts("in")
-    assert str(caught.value).startswith(message)
+def test_texts_from_stdin(export, here, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((here / "texts.txt").read_bytes())))
+    assert [task["data"]["text"] for task in json.loads(export("labelstudio", "-").read_text("utf-8"))] == TEXTS
+    assert capsys.readouterr().out.startswith("3 texts (stream), ")
 
 
 @pytest.mark.parametrize(
@@ -178,7 +154,7 @@ def test_a_model_without_a_head_is_refused(here, encoder, capsys):
     assert "no token-classification head" in capsys.readouterr().err and not (here / "out").exists()
 
 
-def test_empty_texts_are_left_out_and_told(export, here, capsys):
+def test_empty_texts_are_left_out_and_counted(export, here, capsys):
     (here / "gaps.txt").write_text("one\n\n\ntwo\n")
     assert len(json.loads(export("labelstudio", "gaps.txt").read_text())) == 2
     assert "note: 2 empty texts" in capsys.readouterr().err
@@ -217,8 +193,8 @@ def corrected_in_label_studio(file):
 
 def corrected_in_prodigy(file):
     """Do what Prodigy does: spans are changed, those of a person have no score, and the task is answered."""
-    records = [json.loads(line) for line in file.read_text("utf-8").split("\n")[:-1]]
-    for record in records:
+    answered = [json.loads(line) for line in file.read_text("utf-8").split("\n")[:-1]]
+    for record in answered:
         spans = [Span(s["start"], s["end"], "") for s in record["spans"]]
         ends = {token["end"]: token["start"] for token in record["tokens"]}
         record["spans"] = [
@@ -226,7 +202,7 @@ def corrected_in_prodigy(file):
             for s in correct(spans, record["text"])
         ]
         record.update(answer="accept", _input_hash=1, _task_hash=2)
-    file.write_text(lines(*records), "utf-8")
+    file.write_text(records(*answered), "utf-8")
 
 
 TOOLS = {"labelstudio": corrected_in_label_studio, "prodigy": corrected_in_prodigy}

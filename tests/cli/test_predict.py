@@ -1,16 +1,20 @@
 """`predict` on texts of any number and length: answered while they arrive, in memory that does not grow with them."""
 
+import io
 import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from foreign import checkpoint, texts
+from text_cases import CASES, REFUSED
 
 from retainer.cli.main import main
-from retainer.data.arriving import arriving, in_chunks
-from retainer.errors import InputError
+from retainer.data.generated import generate
+from retainer.data.io import write
+from retainer.versions.version import load
 
 BOUND = 16
 """Megabytes by which twenty times the texts may raise the peak of memory: 4 were measured, and 30 if all were held."""
@@ -87,45 +91,59 @@ def test_a_document_of_a_megabyte(model, tmp_path, capsys):
     assert max(gaps) < 1000, "no part of it was passed over"
 
 
-class TestArriving:
+class TestTexts:
+    @pytest.fixture(scope="class")
+    def version(self, model):
+        return load(model, device="cpu")
+
     @pytest.fixture
-    def read(self, tmp_path):
-        def found(content, name="in.txt"):
-            (tmp_path / name).write_bytes(content)
-            return [text for text in arriving(str(tmp_path / name)) if text is not None]
+    def predict(self, model, version, tmp_path, monkeypatch, capsys):
+        """Run the verb with a model that is loaded already; return status, objects and stderr."""
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr("retainer.versions.version.load", lambda *_, **__: version)
 
-        return found
+        def call(*argv):
+            status = main(["predict", str(model), *argv, "--device", "cpu"])
+            out, err = capsys.readouterr()
+            return status, [json.loads(line) for line in out.split("\n")[:-1]], err
 
-    def test_lines(self, read):
-        assert read(b"a\n\nb\r\nc") == ["a", "", "b", "c"]
-        assert read(b"a\n\n") == ["a", ""] and read(b"\n") == [""] and read(b"") == []
-        assert read("\ufeffa \u2028 b\n\ufeffc\n".encode()) == ["a \u2028 b", "\ufeffc"]
+        return call
 
-    def test_objects_are_told_by_the_first_line_or_the_name(self, read):
-        assert read(b'{"text": "a\\nb"}\n\n{"text": "c"}\n') == ["a\nb", "c"]
-        assert read(b'a\n{"text": "c"}\n') == ["a", '{"text": "c"}']
-        assert read(b'{"words": 1}\n') == ['{"words": 1}']
-        for bad in (b"a\n", b'{"text": 1}\n', b'{"words": 1}\n', b"[]\n"):
-            with pytest.raises(InputError, match=r"in.jsonl:1: expected a JSON object with a \"text\""):
-                read(bad, "in.jsonl")
-        with pytest.raises(InputError, match=r"in.txt:3: expected a JSON object"):
-            read(b'{"text": "a"}\n\nb\n')
+    @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+    def test_one_object_per_text_of_every_shape(self, predict, monkeypatch, case):
+        Path("in").write_bytes(case.bytes)
+        status, answers, err = predict("--input", "in")
+        assert (status, err) == (0, "") and [answer["text"] for answer in answers] == case.texts
+        assert not any(answer["entities"] for answer in answers if not answer["text"].strip())
+        if case.by_line:
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(case.bytes)))
+            status, arrived, err = predict("-")
+            assert (status, err) == (0, "") and [answer["text"] for answer in arrived] == case.texts
 
-    def test_a_line_longer_than_any_block(self, read):
-        long = "ä" * 200_001
-        assert read(f"x\n{long}\ny".encode()) == ["x", long, "y"]
+    @pytest.mark.parametrize(("content", "message"), REFUSED.values(), ids=REFUSED)
+    def test_refused(self, predict, content, message):
+        Path("in").write_bytes(content)
+        status, answers, err = predict("--input", "in")
+        assert (status, answers) == (2, []) and err.startswith(f"retainer: {message}") and err.count("\n") == 1
 
-    def test_no_text(self, read, tmp_path, monkeypatch):
-        with pytest.raises(InputError, match="is not UTF-8"):
-            read(b"a\n\xff\n")
-        with pytest.raises(InputError, match="nowhere: No such file"):
-            list(arriving(str(tmp_path / "nowhere")))
-        monkeypatch.setattr("sys.stdin", None)
-        with pytest.raises(InputError, match="stdin is closed"):
-            list(arriving("-"))
+    def test_an_annotated_file_is_read_by_its_format(self, predict, version):
+        corpus = generate(40, seed=9)
+        for format in ("conll", "brat"):
+            write(corpus, f"in.{format}", format)
+            _, answers, _ = predict("--input", f"in.{format}")
+            assert [answer["text"] for answer in answers] == [sentence.located()[0] for sentence in corpus]
+        expected = [s.with_spans(spans) for s, spans in zip(corpus, version.tag(corpus.sentences), strict=True)]
+        _, answers, _ = predict("--input", "in.conll")
+        assert [[(e["start"], e["end"], e["entity_group"]) for e in answer["entities"]] for answer in answers] == [
+            [(span.start, span.end, span.type) for span in sentence.character_spans()] for sentence in expected
+        ], "its words are those of the file"
+        assert sum(len(answer["entities"]) for answer in answers) > 10
 
-    def test_chunks(self):
-        assert list(in_chunks(["a", "b", "c"], 2, 99)) == [["a", "b"], ["c"]]
-        assert list(in_chunks(["abc", "de", "f"], 9, 4)) == [["abc", "de"], ["f"]]
-        assert list(in_chunks([None, "a", None, None, "b", None], 9, 99)) == [["a"], ["b"]]
-        assert list(in_chunks([], 9, 99)) == []
+    def test_what_a_format_passes_over_is_printed(self, predict):
+        Path("in").write_text("#begin document (pt/a); part 000\npt/a 0 0 In IN * - - - - * -\n\n#end document\n")
+        status, answers, err = predict("--input", "in")
+        assert (status, answers) == (0, []) and err.startswith("note: 1 sentences of the genre pt")
+
+    def test_a_text_that_is_none(self, predict):
+        status, _, err = predict("to \udce9")
+        assert status == 2 and "TEXT:1: the text 'to \\udce9' is not valid Unicode" in err

@@ -11,7 +11,7 @@ from retainer.bench.task_sequence import TaskSequence
 from retainer.cli.main import main
 from retainer.comparison.compare import compare
 from retainer.comparison.task_effect import LEAST_ENTITIES_NAMED, measure_effect, task_effect
-from retainer.data.corpus import Corpus
+from retainer.data.corpus import Corpus, Splits
 from retainer.data.generated import generate
 from retainer.data.io import write
 from retainer.data.spans import Sentence, Span
@@ -162,7 +162,7 @@ class TestLearning:
         parts = [generate(60, seed=at, types=["artist", "city"]) for at in range(3)]
         steps = list(
             TaskSequence(
-                plan(*parts, fg=1, pg=1), METHODS["rdp"], encoder=str(encoder), recipe=BRIEF, device="cpu"
+                plan(Splits(*parts), fg=1, pg=1), METHODS["rdp"], encoder=str(encoder), recipe=BRIEF, device="cpu"
             ).run()
         )
         assert len(steps) == 2

@@ -10,8 +10,8 @@ import pytest
 from retainer.cli.main import main
 from retainer.cli.verbs.demo import corpus_plan
 from retainer.data import phrases
-from retainer.data.generated import _NAMES, _TEMPLATES, TYPES, generate
-from retainer.data.splits import read_parts
+from retainer.data.generated import _NAMES, _TEMPLATES, GENERATED_TYPES, generate
+from retainer.data.splits import read_splits
 from retainer.data.words import word_offsets
 from retainer.errors import InputError
 
@@ -109,7 +109,7 @@ def test_order_and_repetition_of_types_do_not_matter():
 
 
 def test_all_types_is_the_default():
-    assert generate(30, types=TYPES).sentences == generate(30).sentences
+    assert generate(30, types=GENERATED_TYPES).sentences == generate(30).sentences
 
 
 @pytest.mark.parametrize("size", [0, 1])
@@ -140,7 +140,7 @@ def test_no_type_at_all_leaves_requests_without_entities():
     assert not generate(50, types=()).counts
 
 
-@pytest.mark.parametrize("type_", TYPES)
+@pytest.mark.parametrize("type_", GENERATED_TYPES)
 def test_single_types(type_):
     corpus = generate(60, types=[type_])
     assert corpus.types == (type_,)
@@ -148,7 +148,7 @@ def test_single_types(type_):
 
 
 def test_any_four_types_come_alone_in_pairs_and_in_threes():
-    for four in combinations(TYPES, 4):
+    for four in combinations(GENERATED_TYPES, 4):
         corpus = generate(60, types=four)
         assert corpus.types == four
         assert {len(types_in(sentence)) for sentence in corpus} == {0, 1, 2, 3}
@@ -169,7 +169,7 @@ def test_main_types_meet_in_every_order():
 
 
 def test_every_pair_has_a_template_of_its_own():
-    for pair in combinations(TYPES, 2):
+    for pair in combinations(GENERATED_TYPES, 2):
         assert any(order in _TEMPLATES for order in permutations(pair)), pair
 
 
@@ -199,18 +199,18 @@ def test_shared_surfaces_are_plain_words_too(sample):
 
 
 def test_table_of_shared_names_is_sound():
-    for line in phrases.SHARED.strip().splitlines():
+    for line in phrases.SHARED_NAMES.strip().splitlines():
         name, _, types = line.partition(": ")
         assert name == name.lower()
         assert len(set(types.split())) == len(types.split()) >= 2, name
-        assert set(types.split()) <= set(TYPES), name
-    assert min(len(_NAMES[type_]) for type_ in TYPES) >= 8
+        assert set(types.split()) <= set(GENERATED_TYPES), name
+    assert min(len(_NAMES[type_]) for type_ in GENERATED_TYPES) >= 8
 
 
 def test_names_are_open_classes():
     train, test = (mentions(generate(600, seed=seed)) for seed in (1, 2))
     assert sum(name not in set(train) for name in test) >= 0.4 * len(test)
-    for type_ in TYPES:
+    for type_ in GENERATED_TYPES:
         assert len({name for name, found in mentions(generate(400, types=[type_])) if found == type_}) >= 150, type_
 
 
@@ -218,8 +218,8 @@ def test_names_are_open_classes():
 
 
 def test_types_are_covered_and_roughly_balanced(sample):
-    assert TYPES == tuple(sorted(TYPES)) == sample.types
-    assert len(TYPES) >= 10
+    assert GENERATED_TYPES == tuple(sorted(GENERATED_TYPES)) == sample.types
+    assert len(GENERATED_TYPES) >= 10
     assert max(sample.counts.values()) < 3 * min(sample.counts.values())
     assert len(set(sample.counts.values())) > 6
 
@@ -240,21 +240,21 @@ def test_other_types_hide_in_the_requests_with_one_type():
 
 
 def test_spans_hold_names_of_their_type(sample):
-    patterns = {type_: re.compile("|".join(map(pattern_of, forms))) for type_, forms in phrases.FORMS.items()}
+    patterns = {type_: re.compile("|".join(map(pattern_of, forms))) for type_, forms in phrases.NAME_FORMS.items()}
     for name, type_ in mentions(sample):
         assert 1 <= len(name.split()) <= 4
         assert name in _NAMES[type_] or patterns[type_].fullmatch(name), (name, type_)
 
 
 def pattern_of(form):
-    return re.sub(r"\{(\w+)\}", lambda slot: "(?:" + "|".join(phrases.WORDS[slot[1]]) + ")", form)
+    return re.sub(r"\{(\w+)\}", lambda slot: "(?:" + "|".join(phrases.NAME_WORDS[slot[1]]) + ")", form)
 
 
 def test_words_outside_spans_are_those_of_the_templates(sample):
     around = (*phrases.POLITE, *phrases.ADDRESS, *phrases.TAILS, *phrases.JOINERS, *_NAMES["word"], "? .")
     templates = (line for found in _TEMPLATES.values() for line in found)
     known = {word for part in (*around, *templates) for word in part.split() if "{" not in word}
-    known |= {word for slot in ("count", "language", "thing", "animal") for word in phrases.WORDS[slot]}
+    known |= {word for slot in ("count", "language", "thing", "animal") for word in phrases.NAME_WORDS[slot]}
     assert plain_words(sample) <= known
 
 
@@ -281,7 +281,7 @@ def test_the_demo_writes_its_corpus(tmp_path, capsys):
     assert main(["demo", "--corpus", str(folder), "--sentences", "64", "--seed", "2"]) == 0
     assert "train 64 sentences, dev 44 sentences, test 48 sentences" in capsys.readouterr().out
     made = corpus_plan(64, 2)
-    for written, learned in zip(read_parts(folder), (made.train, made.dev, made.test), strict=True):
+    for written, learned in zip(read_splits(folder), (made.train, made.dev, made.test), strict=True):
         assert [(s.words, s.spans) for s in written] == [(s.words, s.spans) for s in learned]
     assert main(["demo", "--corpus", str(folder)]) == 2 and "exists already" in capsys.readouterr().err
     assert {path.name for path in tmp_path.iterdir()} == {"corpus"}, "no page is written"

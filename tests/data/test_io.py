@@ -62,7 +62,7 @@ def test_conll_sentences_end_at_blank_lines_and_document_starts():
     assert [len(s.words) for s in read_conll("a O\nb O\n\n\nc O\n-DOCSTART- O\nd O")] == [2, 1, 1]
 
 
-def test_a_tab_in_the_first_line_lets_words_hold_blanks():
+def test_a_tab_in_the_first_line_lets_words_hold_spaces():
     assert read_conll("New York\tB-LOC\na b c\tO")[0].words == ("New York", "a b c")
 
 
@@ -148,7 +148,7 @@ def test_conll_is_written_as_iob2_with_tabs():
         (Sentence(("a\n",)), "sentence 2: .* line break"),
         (Sentence(("\r",)), "sentence 2: .* line break"),
         (Sentence(("a",), (Span(0, 1, "X\nY"),)), r"'B-X\\nY' contains a tab or a line break"),
-        (Sentence(("a",), (Span(0, 1, "X "),)), "ends with a blank"),
+        (Sentence(("a",), (Span(0, 1, "X "),)), "ends with a space"),
         (Sentence(("-DOCSTART-",)), "beginning of a document"),
         (Sentence(("-DOCSTART- x",)), "beginning of a document"),
     ],
@@ -641,8 +641,8 @@ def test_running_text_round_trip(path, sentences, format):
 @MANY
 @given(sentence=worded().filter(lambda sentence: "".join(sentence.words).strip()))
 def test_prodigy_round_trip_keeps_any_words(path, sentence):
-    again = round_trip(path, [sentence], "prodigy")[0]
-    assert (again.words, again.spans) == (sentence.words, sentence.spans)
+    reread = round_trip(path, [sentence], "prodigy")[0]
+    assert (reread.words, reread.spans) == (sentence.words, sentence.spans)
 
 
 # --------------------------------------------------------------------------------------------------- fingerprint
@@ -667,5 +667,5 @@ def test_nearby_corpora_differ():
 
 
 def test_corpora_load_without_torch():
-    code = "import sys, retainer.corpora; print({'torch', 'transformers'} & set(sys.modules))"
+    code = "import sys, retainer.data.io; print({'torch', 'transformers'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "set()\n"

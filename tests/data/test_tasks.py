@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retainer.data.corpus import Corpus
+from retainer.data.corpus import Corpus, Splits
 from retainer.data.generated import generate
 from retainer.data.io import read
 from retainer.data.spans import Sentence, Span
@@ -91,7 +91,7 @@ def test_hiding():
 def made():
     types = ["artist", "city", "movie"]
     parts = [generate(size, seed=size, types=types) for size in (90, 30, 40)]
-    return plan(*parts, fg=1, pg=1, seed=3)
+    return plan(Splits(*parts), fg=1, pg=1, seed=3)
 
 
 def test_a_task_shows_what_the_protocol_says(made):
@@ -116,11 +116,11 @@ def test_joint_sees_everything_so_far(made):
 
 def test_types_can_be_picked_and_ordered():
     corpus = generate(60, seed=1, types=["artist", "city", "movie"])
-    assert plan(corpus, fg=1, pg=1, types=["movie", "artist"]).groups == (("movie",), ("artist",))
+    assert plan(Splits(corpus), fg=1, pg=1, types=["movie", "artist"]).groups == (("movie",), ("artist",))
     with pytest.raises(InputError, match="'song'"):
-        plan(corpus, fg=1, pg=1, types=["song", "city"])
+        plan(Splits(corpus), fg=1, pg=1, types=["song", "city"])
     with pytest.raises(InputError, match="twice"):
-        plan(corpus, fg=1, pg=1, types=["city", "city"])
+        plan(Splits(corpus), fg=1, pg=1, types=["city", "city"])
 
 
 def test_manifest_counts_and_has_no_text(made):
@@ -157,7 +157,7 @@ class TestConll2003:
     @pytest.mark.parametrize(("fg", "sizes"), [(1, [3510] * 4), (2, [7020, 3510, 3510])])
     def test_slices(self, conll2003, fg, sizes):
         train = read(conll2003 / "train.txt")
-        made = plan(train, fg=fg, pg=1, seed=1)
+        made = plan(Splits(train), fg=fg, pg=1, seed=1)
         assert [len(rows) for rows in made.slices] == sizes
         assert len(made.manifest()["dropped_rows"]) == 1
         by_chance = replay(train.sentences, made.groups, made.slices)

@@ -12,9 +12,11 @@ from retainer.bench.preset import Setting
 from retainer.bench.run import Bench
 from retainer.bench.task_sequence import TaskSequence
 from retainer.cli.main import main
+from retainer.data.corpus import Splits
 from retainer.data.generated import generate
 from retainer.data.io import write
-from retainer.data.spans import Labels, Sentence, Span
+from retainer.data.labels import Labels
+from retainer.data.spans import Sentence, Span
 from retainer.data.tasks import plan
 from retainer.errors import InputError
 from retainer.methods import IGNORE, METHODS, Clock, Tokens
@@ -193,7 +195,9 @@ class TestRunning:
     @pytest.mark.parametrize("recipe", ["retainer", "paper"])
     def test_it_runs_over_all_tasks(self, encoder, recipe):
         types = ["artist", "city", "movie"]
-        made = plan(*(generate(n, seed=s, types=types) for n, s in ((90, 1), (40, 2), (40, 3))), fg=1, pg=1, seed=1)
+        made = plan(
+            Splits(*(generate(n, seed=s, types=types) for n, s in ((90, 1), (40, 2), (40, 3)))), fg=1, pg=1, seed=1
+        )
         steps = list(
             TaskSequence(
                 made,
@@ -212,7 +216,9 @@ class TestRunning:
     def test_the_same_seed_gives_the_same(self, encoder):
         """Its first rows are random, and drawn before the first epoch."""
         types = ["artist", "city"]
-        made = plan(*(generate(n, seed=s, types=types) for n, s in ((60, 1), (30, 2), (30, 3))), fg=1, pg=1, seed=1)
+        made = plan(
+            Splits(*(generate(n, seed=s, types=types) for n, s in ((60, 1), (30, 2), (30, 3)))), fg=1, pg=1, seed=1
+        )
         recipe = RECIPES["retainer"].changed({"epochs": 1})
         first, again, other = (
             list(

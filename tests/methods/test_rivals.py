@@ -24,7 +24,7 @@ from batches import (
 
 from retainer.errors import InputError
 from retainer.methods import CFNER, CPFD, IGNORE, METHODS, TBCL, Clock, Tokens
-from retainer.methods.cfner import nearest
+from retainer.methods.cfner import nearest_words
 from retainer.methods.cpfd import thresholds
 
 ROOT = math.sqrt(OLD / NEW)
@@ -235,14 +235,14 @@ class TestNeighbours:
     def test_against_all_distances(self):
         vectors = torch.nn.functional.normalize(torch.randn(50, 6), dim=-1)
         names = torch.randperm(500)[:50]
-        found = nearest(vectors, names, 3, chunk=7)
+        found = nearest_words(vectors, names, 3, chunk=7)
         apart = torch.cdist(vectors, vectors) + torch.eye(50) * 9
         assert torch.equal(found, names[apart.argsort(dim=-1)[:, :3]])
 
     @pytest.mark.parametrize(("count", "wanted"), [(0, []), (1, [[7, 7, 7]]), (2, [[8, 8, 8], [7, 7, 7]])])
     def test_fewer_than_asked_for(self, count, wanted):
         vectors = torch.eye(6)[:count]
-        assert nearest(vectors, torch.arange(7, 7 + count), 3).tolist() == wanted
+        assert nearest_words(vectors, torch.arange(7, 7 + count), 3).tolist() == wanted
 
     def test_a_word_never_meets_itself_or_the_other_kind(self):
         _, teacher, tokens = make(2, size=80)

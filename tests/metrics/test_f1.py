@@ -5,7 +5,9 @@ from hypothesis import strategies as st
 from property_examples import examples
 from seqeval.metrics import classification_report
 
-from retainer.data.spans import Labels, Sentence, spans_of
+from retainer.data.labels import Labels
+from retainer.data.spans import Sentence
+from retainer.data.tags import spans_of
 from retainer.metrics.f1 import Score, gold_spans, score, spans_by_sentence
 from retainer.model.decode import predicted_spans
 

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from retainer.data.spans import Labels
+from retainer.data.labels import Labels
 from retainer.model.heads import HEADS, CosineHead, LinearHead, Rows
 
 WIDTH = 16

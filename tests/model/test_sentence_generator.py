@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retainer.data.generated import generate
-from retainer.data.spans import Sentence, Span, split_tag
+from retainer.data.spans import Sentence, Span
+from retainer.data.tags import split_tag
 from retainer.errors import InputError
 from retainer.model.generator_training import GeneratorRecipe, train_generator
 from retainer.model.lexicon import BEGIN, END, PLAIN, UNKNOWN, Lexicon

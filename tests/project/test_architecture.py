@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import retainer
+
 SOURCE = Path(__file__).parents[2] / "src" / "retainer"
 
 TOP = ("about", "errors", "plurals", "files", "runtime")
@@ -82,7 +84,7 @@ def test_a_room_says_in_one_line_what_it_is_for(folder):
 def test_texture(path):
     text = path.read_text()
     if str(path.relative_to(SOURCE)) not in TABLES:
-        assert len(text.splitlines()) <= 320
+        assert len(text.splitlines()) <= 300
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef):
             docstring = node.body[0].end_lineno - node.body[0].lineno + 1 if ast.get_docstring(node) else 0
@@ -91,6 +93,46 @@ def test_texture(path):
                 assert ast.get_docstring(node) or any(
                     isinstance(d, ast.Name) and d.id == "overload" for d in node.decorator_list
                 ), f"{node.name} says nothing"
+
+
+def parameters(function):
+    """Names of the parameters a caller gives."""
+    arguments = function.args
+    names = [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    return [name for name in names if name not in ("self", "cls")]
+
+
+def is_interface(path, name):
+    """Say whether a signature is an interface of the product: a verb, or a function of the public API."""
+    return path.parent.name == "verbs" or name in retainer.__all__
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_signature_is_long(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not is_interface(path, node.name):
+            assert len(parameters(node)) <= 6, f"{node.name} takes {len(parameters(node))} parameters"
+
+
+def defined(path):
+    """Public names a module defines."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign):
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+
+
+def test_a_public_name_means_one_thing():
+    """Verbs aside, which are called as the user calls them."""
+    homes = {}
+    for path in FILES:
+        for name in set(defined(path)):
+            if not name.startswith("_") and path.parent.name != "verbs":
+                homes.setdefault(name, []).append(str(path.relative_to(SOURCE)))
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
 
 
 def test_light_things_load_no_torch():

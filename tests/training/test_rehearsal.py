@@ -9,6 +9,7 @@ from batches import NEW, OLD, make, mean, slow_ce, slow_kd, softmax, words
 from recorded_progress import Record
 
 from retainer.bench.task_sequence import TaskResult, TaskSequence
+from retainer.data.corpus import Splits
 from retainer.data.generated import generate
 from retainer.data.tasks import plan
 from retainer.errors import InputError
@@ -134,7 +135,7 @@ class TestStages:
 def test_a_sequence_with_a_shared_first_version(encoder, quick, tmp_path):
     """The first version comes from elsewhere, so its language model is made when it is taken over."""
     corpora = [generate(count, seed=seed, types=["artist", "city"]) for count, seed in ((80, 1), (30, 2), (30, 3))]
-    made = plan(*corpora, fg=1, pg=1, seed=1)
+    made = plan(Splits(*corpora), fg=1, pg=1, seed=1)
     shared = learn(made.task(1).train, encoder, recipe=quick, dev=made.task(1).dev, device="cpu")
     sequence = TaskSequence(made, METHOD, recipe=quick, seed=1, device="cpu")
     steps = list(sequence.run(TaskResult.after(made.task(1), shared, 0.0)))

@@ -9,7 +9,7 @@ import torch
 from retainer.cli.main import main
 from retainer.data.generated import generate
 from retainer.data.io import write
-from retainer.data.spans import Labels
+from retainer.data.labels import Labels
 from retainer.data.tasks import hide
 from retainer.methods import METHODS
 from retainer.model.predict import run_tagger

@@ -192,7 +192,7 @@ def test_a_copy_of_a_folder_is_as_good(first, tmp_path):
 
 def test_a_score_is_the_mean_over_the_words(first, monkeypatch):
     """The means come out of running sums; word by word they are the same."""
-    from retainer.model.predict import Tagged, entities
+    from retainer.model.predict import Tagged, find_entities
 
     texts = [Sentence.from_text("play songs by queen in the morning") for _ in range(300)]
     starts = np.cumsum([0, *(len(text.words) for text in texts)])
@@ -200,7 +200,7 @@ def test_a_score_is_the_mean_over_the_words(first, monkeypatch):
     certain, ids = random.random(starts[-1], dtype=np.float32), random.integers(0, 3, starts[-1])
     monkeypatch.setattr("retainer.model.predict.tag", lambda *_: Tagged(ids, certain, starts))
     lengths = set()
-    for base, text, found in zip(starts[:-1], texts, entities(first.tagger, texts), strict=True):
+    for base, text, found in zip(starts[:-1], texts, find_entities(first.tagger, texts), strict=True):
         begins = {begin: i for i, (begin, _) in enumerate(text.offsets)}
         ends = {end: i + 1 for i, (_, end) in enumerate(text.offsets)}
         for entity in found:

@@ -19,7 +19,8 @@ from retainer.bench.progress import BenchProgress
 from retainer.bench.result import CellResult
 from retainer.bench.resume import CellState, FinishedTasks
 from retainer.bench.task_sequence import TaskResult, TaskSequence
-from retainer.data.splits import read_parts
+from retainer.data.corpus import Splits
+from retainer.data.splits import read_splits
 from retainer.data.tasks import Plan, plan
 from retainer.errors import InputError
 from retainer.model.quirks import NONE
@@ -144,12 +145,12 @@ def _plan(data: Path, types: tuple[str, ...], setting: Setting, seed: int, lost_
     if dev is None or test is None:
         raise InputError(f"{data} has no {'dev' if dev is None else 'test'} file; a bench needs train, dev and test")
     parts = [replace(part, sentences=part.sentences[: -1 if lost_last else None]) for part in (train, dev, test)]
-    return plan(*parts, fg=setting.fg, pg=setting.pg, seed=seed, types=types)
+    return plan(Splits(*parts), fg=setting.fg, pg=setting.pg, seed=seed, types=types)
 
 
 @lru_cache(maxsize=1)
 def _parts(data: Path) -> Any:
-    return read_parts(data)
+    return read_splits(data)
 
 
 def run_bench(bench: Bench, cells: Sequence[Cell], jobs: int, progress: BenchProgress) -> list[CellResult]:

@@ -15,8 +15,8 @@ from retainer.comparison.changes import CHANGE_KINDS, Case, Cases, changes
 from retainer.comparison.scored import ScoredComparison, score_versions
 from retainer.comparison.type_sets import TypeSets
 from retainer.data.corpus import Corpus
-from retainer.data.plain import Texts, texts_or_corpus
 from retainer.data.spans import Sentence, Span
+from retainer.data.texts import Numbered, Texts, texts_or_corpus
 from retainer.errors import InputError
 from retainer.metrics.significance import Counts, count_entities
 from retainer.plurals import amount
@@ -28,7 +28,6 @@ PROGRESS_EVERY = 10_000
 """Progress is reported each time so many texts are compared."""
 
 ComparisonData = Corpus | Texts | str | PathLike[str] | Iterable[str]
-_NumberedSentence = tuple[int, Sentence]
 
 
 def _ignore(_: str) -> None:
@@ -102,14 +101,16 @@ def compare(
     types = TypeSets.of(before.types, after.types, given)
     for note in types.notes():
         tell(note)
-    builder = _DifferenceBuilder(types)
+    builder, worded = _DifferenceBuilder(types), False
     for chunk in _chunks(_sentences(given)):
         sentences = [sentence for _, sentence in chunk]
         builder.add(chunk, before.tag(sentences), after.tag(sentences))
+        worded = worded or any(sentence.words for sentence in sentences)
         if builder.texts // PROGRESS_EVERY > (builder.texts - len(chunk)) // PROGRESS_EVERY:
             tell(f"{amount(builder.texts, 'text')} compared")
-    if not builder.texts:
-        raise InputError(f"{given.source}: found no text to compare the versions on; there must be at least one")
+    if not worded:
+        empty = f", only {amount(builder.texts, 'empty text')}" if builder.texts else ""
+        raise InputError(f"{given.source}: found no text to compare the versions on{empty}; there must be at least one")
     return builder.difference()
 
 
@@ -125,20 +126,16 @@ def _given(data: ComparisonData) -> Corpus | Texts:
         return data
     if isinstance(data, str | PathLike):
         return texts_or_corpus(data)
-    return Texts(enumerate(data, 1))
+    return Texts.of(data)
 
 
-def _sentences(data: Corpus | Texts) -> Iterator[_NumberedSentence]:
-    if isinstance(data, Corpus):
-        yield from enumerate(data, 1)
-    else:
-        for number, text in data:
-            yield number, Sentence.from_text(text)
+def _sentences(data: Corpus | Texts) -> Iterator[Numbered]:
+    return iter(enumerate(data, 1)) if isinstance(data, Corpus) else iter(data)
 
 
-def _chunks(sentences: Iterable[_NumberedSentence]) -> Iterator[list[_NumberedSentence]]:
+def _chunks(sentences: Iterable[Numbered]) -> Iterator[list[Numbered]]:
     """Cut a stream into chunks that are tagged at once."""
-    chunk: list[_NumberedSentence] = []
+    chunk: list[Numbered] = []
     words = 0
     for one in sentences:
         chunk.append(one)
@@ -159,7 +156,7 @@ class _DifferenceBuilder:
         self.scored_types = (*types.kept, *types.learned)
         self.tables: tuple[list[Counts], list[Counts]] = ([], [])
 
-    def add(self, chunk: list[_NumberedSentence], old: list[tuple[Span, ...]], new: list[tuple[Span, ...]]) -> None:
+    def add(self, chunk: list[Numbered], old: list[tuple[Span, ...]], new: list[tuple[Span, ...]]) -> None:
         """Add one chunk of texts with what both versions find in it."""
         cases = []
         for (number, sentence), before, after in zip(chunk, old, new, strict=True):

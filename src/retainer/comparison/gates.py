@@ -13,7 +13,7 @@ from retainer.plurals import entities
 if TYPE_CHECKING:
     from retainer.comparison.compare import Difference
     from retainer.comparison.type_sets import TypeSets
-    from retainer.data.plain import Texts
+    from retainer.data.texts import Texts
 
 _ALL_OLD_TYPES = "all old types together"
 _TOLERANCE = 1e-9

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from retainer.data.corpus import Corpus
-from retainer.data.plain import Texts
+from retainer.data.texts import Texts
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from retainer.data.spans import Sentence
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Sentences in file order. ``oddities`` counts what was accepted but is worth a look (``retainer check``)."""
+    """Sentences in file order. ``oddities`` counts what was read but looks odd (``retainer check``)."""
 
     sentences: tuple[Sentence, ...]
     source: str = "memory"
@@ -43,6 +44,14 @@ class Corpus:
     def types(self) -> tuple[str, ...]:
         """The entity types, in alphabetical order."""
         return tuple(sorted(self.counts))
+
+
+class Splits(NamedTuple):
+    """The three splits of a corpus; a corpus may lack all but the first."""
+
+    train: Corpus
+    dev: Corpus | None = None
+    test: Corpus | None = None
 
 
 def fingerprint(sentences: Iterable[Sentence]) -> str:

@@ -16,7 +16,7 @@ from retainer.data.corpus import Corpus
 from retainer.data.spans import Sentence, Span
 from retainer.errors import InputError, unknown
 
-TYPES: tuple[str, ...] = tuple(phrases.TYPES)
+GENERATED_TYPES: tuple[str, ...] = tuple(phrases.TYPE_FREQUENCIES)
 """The entity types of the generated corpus, in alphabetical order."""
 
 _SLOT = re.compile(r"\{(\w+)\}")
@@ -47,16 +47,16 @@ def generate(size: int, *, seed: int = 0, types: Collection[str] | None = None) 
 
 def _chosen(types: Collection[str] | None) -> tuple[str, ...]:
     """Check the types asked for, and put them in the order of ``TYPES`` so that a set does as well as a list."""
-    wanted = TYPES if types is None else types
+    wanted = GENERATED_TYPES if types is None else types
     for type_ in wanted:
-        if type_ not in TYPES:
-            raise unknown("generated type", type_, TYPES)
-    return tuple(type_ for type_ in TYPES if type_ in wanted)
+        if type_ not in GENERATED_TYPES:
+            raise unknown("generated type", type_, GENERATED_TYPES)
+    return tuple(type_ for type_ in GENERATED_TYPES if type_ in wanted)
 
 
 def _slots(template: str) -> tuple[str, ...]:
     """Return the types of a template in the order of their first slots."""
-    return tuple(dict.fromkeys(slot for slot in _SLOT.findall(template) if slot in TYPES))
+    return tuple(dict.fromkeys(slot for slot in _SLOT.findall(template) if slot in GENERATED_TYPES))
 
 
 def _by_types(table: str) -> dict[tuple[str, ...], list[str]]:
@@ -68,8 +68,8 @@ def _by_types(table: str) -> dict[tuple[str, ...], list[str]]:
 
 def _shared() -> dict[str, list[str]]:
     """Return the ambiguous names of every type, and all of them as plain words."""
-    found: dict[str, list[str]] = {type_: [] for type_ in (*TYPES, "word")}
-    for line in phrases.SHARED.strip().splitlines():
+    found: dict[str, list[str]] = {type_: [] for type_ in (*GENERATED_TYPES, "word")}
+    for line in phrases.SHARED_NAMES.strip().splitlines():
         name, _, types = line.partition(": ")
         for type_ in (*types.split(), "word"):
             found[type_].append(name)
@@ -85,7 +85,7 @@ def _ready(types: tuple[str, ...]) -> list[str]:
     return next((_TEMPLATES[order] for order in permutations(types) if order in _TEMPLATES), [])
 
 
-_TEMPLATES = _by_types(phrases.NONE + phrases.ONE + phrases.TWO + phrases.THREE)
+_TEMPLATES = _by_types(phrases.WITHOUT_ENTITIES + phrases.ONE_TYPE + phrases.TWO_TYPES + phrases.THREE_TYPES)
 _NAMES = _shared()
 
 
@@ -118,7 +118,7 @@ class _Writer:
         """Draw different types, in the order in which they will be mentioned."""
         drawn: list[str] = []
         while len(drawn) < min(count, len(self._types)):
-            urn = [type_ for type_ in self._types if type_ not in drawn for _ in range(phrases.TYPES[type_])]
+            urn = [type_ for type_ in self._types if type_ not in drawn for _ in range(phrases.TYPE_FREQUENCIES[type_])]
             drawn.append(self._pick(urn))
         return tuple(drawn)
 
@@ -163,7 +163,7 @@ class _Writer:
         for part in template.split():
             slot = _SLOT.fullmatch(part)
             name = self._name(slot[1]) if slot else [part]
-            if slot and slot[1] in TYPES:
+            if slot and slot[1] in GENERATED_TYPES:
                 spans.append(Span(len(words), len(words) + len(name), slot[1]))
             words.extend(name)
         if capital:
@@ -174,15 +174,15 @@ class _Writer:
 
     def _name(self, slot: str) -> list[str]:
         """Return the words for a slot: a name of its type, or a plain word of its list."""
-        if slot in phrases.WORDS:
-            return [self._pick(phrases.WORDS[slot])]
+        if slot in phrases.NAME_WORDS:
+            return [self._pick(phrases.NAME_WORDS[slot])]
         shared = slot == "word" or self._chance(_SHARED)
-        name = self._pick(_NAMES[slot]) if shared else self._expanded(self._pick(phrases.FORMS[slot]))
-        return self._spelled(name.split(), 0.15 if slot in phrases.COMMON else 0.5)
+        name = self._pick(_NAMES[slot]) if shared else self._expanded(self._pick(phrases.NAME_FORMS[slot]))
+        return self._spelled(name.split(), 0.15 if slot in phrases.COMMON_NOUNS else 0.5)
 
     def _expanded(self, form: str) -> str:
         """Replace every ``{list}`` by a word of that list."""
-        return _SLOT.sub(lambda slot: self._pick(phrases.WORDS[slot[1]]), form)
+        return _SLOT.sub(lambda slot: self._pick(phrases.NAME_WORDS[slot[1]]), form)
 
     def _spelled(self, words: list[str], capitals: float) -> list[str]:
         """Capitalise a name, or shout it, or leave it as it is."""

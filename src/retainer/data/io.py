@@ -1,44 +1,30 @@
-"""Corpora in files: the formats, and reading and writing them."""
+"""Reading and writing corpora in files of any format."""
 
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from retainer.data.corpus import Corpus, fingerprint
-from retainer.data.documents import document_files, filled, join, read_document, read_file
-from retainer.data.formats.table import FORMATS, SUGGESTIONS, Format, named
-from retainer.data.inputs import loose_texts
+from retainer.data.corpus import Corpus
+from retainer.data.documents import read_corpus_file, read_document_folder, require_sentences
+from retainer.data.formats.table import SUGGESTIONS, find_format
 from retainer.data.lines import error_location
 from retainer.data.spans import Sentence
-from retainer.data.splits import read_parts
 from retainer.data.suggested import Suggested
-from retainer.data.text_files import load, save
+from retainer.data.text_files import write_text_file
 from retainer.errors import InputError
-
-__all__ = [
-    "FORMATS",
-    "Corpus",
-    "Format",
-    "fingerprint",
-    "read",
-    "read_parts",
-    "read_texts",
-    "write",
-    "write_suggestions",
-]
 
 
 def read(path: str | os.PathLike[str], format: str | None = None) -> Corpus:
     """Read a corpus from a file, or from a folder of documents.
 
-    Unless named, the format is told from what the file holds, never from its name; in a folder, from its names.
+    Unless named, the format is recognised by what the file holds, never by its name; in a folder, by names.
     """
     source = os.fspath(path)
     if format is not None:
-        named(format)
+        find_format(format)
     if os.path.isdir(source):
-        return filled(join([read_document(file) for file in document_files(Path(source), format)], source))
-    return filled(read_file(source, format))
+        return require_sentences(read_document_folder(Path(source), format))
+    return require_sentences(read_corpus_file(source, format))
 
 
 def write(sentences: Iterable[Sentence], path: str | os.PathLike[str], format: str) -> None:
@@ -46,20 +32,12 @@ def write(sentences: Iterable[Sentence], path: str | os.PathLike[str], format: s
 
     Some formats are a folder of files, which must not be there yet.
     """
-    target, chosen = os.fspath(path), named(format)
+    target, chosen = os.fspath(path), find_format(format)
     with error_location(target):
-        made = chosen.write(sentences)
-        if not made:
+        content = chosen.write(sentences)
+        if not content:
             raise InputError("there is no sentence to write")
-    save(made, target)
-
-
-def read_texts(path: str | os.PathLike[str]) -> Corpus:
-    """Read texts alone: of a corpus, whose annotations are left behind, of JSON records, or of lines of plain text."""
-    source = os.fspath(path)
-    corpus = read(source) if os.path.isdir(source) else loose_texts(load(source), source)
-    sentences = tuple(sentence.with_spans(()) for sentence in filled(corpus))
-    return Corpus(sentences, source, corpus.format, oddities=corpus.oddities)
+    write_text_file(content, target)
 
 
 def write_suggestions(sentences: Iterable[Suggested], path: str | os.PathLike[str], format: str, model: str) -> None:
@@ -67,4 +45,4 @@ def write_suggestions(sentences: Iterable[Suggested], path: str | os.PathLike[st
     target = os.fspath(path)
     with error_location(target):
         text = SUGGESTIONS[format](sentences, model)
-    save(text, target)
+    write_text_file(text, target)

@@ -1,14 +1,18 @@
-"""The lines of a corpus file: where they end, and whom an error blames."""
+"""The lines of a corpus file: where they end, and the place that an error names."""
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from types import TracebackType
 from typing import TypeVar
 
 from retainer.data.spans import Sentence
 from retainer.errors import InputError
 
+_RECOGNISED_BY = 100
+"""Lines that decide between columns and plain text, in which a line may end in O as well."""
 
-def numbered(text: str) -> Iterator[tuple[int, str]]:
+
+def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
     r"""Count the lines of ``text`` from 1.
 
     Only ``\n`` ends a line, with or without ``\r`` before it: words may hold the other characters, such as U+0085 and
@@ -18,19 +22,24 @@ def numbered(text: str) -> Iterator[tuple[int, str]]:
 
 
 def is_blank(line: str) -> bool:
-    """Say whether a line holds nothing but blanks, tabs and carriage returns."""
+    """Say whether a line holds nothing but spaces, tabs and carriage returns."""
     return not line.strip(" \t\r")
 
 
-def opening(text: str) -> str:
-    """Return the first line that is not blank; it tells one format from another."""
-    return next((line for _, line in numbered(text) if not is_blank(line)), "")
+def first_line(text: str) -> str:
+    """Return the first line that is not blank; formats are recognised by it."""
+    return next((line for _, line in numbered_lines(text) if not is_blank(line)), "")
+
+
+def first_lines(lines: Iterable[str]) -> list[str]:
+    """Return the first lines that are not blank, as many as it takes to recognise a format."""
+    return list(islice((line for line in lines if not is_blank(line)), _RECOGNISED_BY))
 
 
 class error_location:
-    """Put the place in front of any complaint, so that the code that complains need not know it.
+    """Put a place, such as a file and a line, before the message of an error: code that fails need not know it.
 
-    A class, because it stands around every cell of a corpus, where a generator would take a third of the time.
+    A class, because it encloses the reading of every cell of a corpus: a generator would take a third of that time.
     """
 
     __slots__ = ("where",)
@@ -39,12 +48,12 @@ class error_location:
         self.where = where
 
     def __enter__(self) -> None:
-        """Begin to listen."""
+        """Do nothing: only errors matter."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Say where it was."""
+        """Raise an error of the user's input with its place."""
         if isinstance(error, InputError):
             raise InputError(f"{self.where}: {error}") from error
 
@@ -52,8 +61,8 @@ class error_location:
 _S = TypeVar("_S", bound=Sentence)
 
 
-def written(sentences: Iterable[_S], write: Callable[[_S], str]) -> str:
-    """Join what ``write`` makes of every sentence; one that no format could give back is refused by its number."""
+def write_sentences(sentences: Iterable[_S], write: Callable[[_S], str]) -> str:
+    """Join what ``write`` makes of every sentence; one that no format could read back is refused by its number."""
     parts = []
     for number, sentence in enumerate(sentences, 1):
         with error_location(f"sentence {number}"):

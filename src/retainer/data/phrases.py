@@ -7,7 +7,7 @@ Every slot stands next to a cue that only its type has ("the song", "by", "a tab
 themselves do not give the type away.
 """
 
-SHARED = """
+SHARED_NAMES = """
 paris: city contact movie song restaurant
 boston: city artist song restaurant playlist
 chicago: city artist movie album restaurant
@@ -111,7 +111,7 @@ pumpkin soup: dish song album
 """
 """Names that several types share, and the types: the reason why a recogniser has to read the context."""
 
-TYPES = {
+TYPE_FREQUENCIES = {
     "album": 3,
     "app": 3,
     "artist": 5,
@@ -127,12 +127,12 @@ TYPES = {
 }
 """The types and how often they are asked for, relative to each other."""
 
-COMMON = ("dish", "room", "time")
+COMMON_NOUNS = ("dish", "room", "time")
 """Types whose entities are common nouns, which people rarely capitalise."""
 
 # ---------------------------------------------------------------------------------------------------------- requests
 
-ONE = """
+ONE_TYPE = """
 play some {artist}
 play something by {artist}
 shuffle the best songs by {artist}
@@ -219,7 +219,7 @@ what is on my calendar for {time} ?
 am i busy after {time} ?
 """
 
-TWO = """
+TWO_TYPES = """
 find tickets for the {artist} concert in {city}
 get me {count} tickets to see {artist} live in {city}
 when does {artist} go on stage in {city} ?
@@ -378,7 +378,7 @@ keep the heating on in the {room} until {time}
 use the song {song} as the alarm for {time}
 """
 
-THREE = """
+THREE_TYPES = """
 tell {contact} that the {artist} concert in {city} is sold out
 get tickets to see {artist} live in {city} and tell {contact}
 which theaters in {city} show the movie {movie} with music by {artist} ?
@@ -421,7 +421,7 @@ play some {artist} in the {room} while i cook {dish}
 """
 
 # Words that are entities elsewhere stand here as plain words.
-NONE = """
+WITHOUT_ENTITIES = """
 how do you spell the word {word} ?
 what does the word {word} mean ?
 what rhymes with the word {word} ?
@@ -511,7 +511,7 @@ JOINERS = ("and", "and then", "and also", ", then", "and after that")
 
 # ------------------------------------------------------------------------------------------------------------- names
 
-FORMS = {
+NAME_FORMS = {
     "album": (
         "{adjective} {plural}",
         "{gerund} {plural}",
@@ -571,7 +571,7 @@ FORMS = {
 }
 """How the names of a type are built when they are not shared: 'paris grill', 'golden foxes', 'ten past six'."""
 
-_WORDS = """
+_WORD_TABLE = """
 first: adam alice amber andre anita austin avery bella bianca boris brooklyn camila carmen cecil charlotte chloe clara
   cole dakota dalia daniel darius diego dora edgar elena elias emil emma erin esther ethan fatima felix fiona florence
   freya gavin georgia gloria grace hana harper hassan hazel hugo imani ines iris isaac ivy jade jamal jasper joel
@@ -666,5 +666,5 @@ def _lists(table: str) -> dict[str, tuple[str, ...]]:
     return {key: tuple(words) for key, words in found.items()}
 
 
-WORDS = _lists(_WORDS)
+NAME_WORDS = _lists(_WORD_TABLE)
 """The words that names are built from."""

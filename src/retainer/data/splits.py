@@ -1,4 +1,4 @@
-"""A folder with the parts of a corpus: train, dev and test, by whatever names people give them."""
+"""A folder with the splits of a corpus: train, dev and test, by the names in use."""
 
 from __future__ import annotations
 
@@ -7,51 +7,61 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from retainer.data.corpus import Corpus
-from retainer.data.documents import document_files, filled, join, read_document, read_file, set_aside
-from retainer.data.split_lists import SUFFIXES, read_lists
+from retainer.data.corpus import Corpus, Splits
+from retainer.data.documents import (
+    document_files,
+    hold_out_documents,
+    join_documents,
+    read_corpus_file,
+    read_document_file,
+    require_sentences,
+)
+from retainer.data.split_lists import LIST_SUFFIXES, read_split_lists
 from retainer.errors import InputError
 
-NAMES = {"train": ("train",), "dev": ("dev", "development", "valid", "validation", "testa"), "test": ("test", "testb")}
-"""What people call the parts of a corpus."""
+SPLIT_NAMES = {
+    "train": ("train",),
+    "dev": ("dev", "development", "valid", "validation", "testa"),
+    "test": ("test", "testb"),
+}
+"""The names in use for the splits of a corpus."""
 
-UNDIVIDED = ("i2b2",)
-"""Formats of corpora that are published without a dev part; some of their training documents become it."""
+FORMATS_WITHOUT_DEV = ("i2b2",)
+"""Formats of corpora that are published without a dev split; some of their training documents become it."""
+
+_TENTHS = {"test": range(2), "dev": range(2, 3), "train": range(3, 10)}
+"""Which tenths of a corpus in one file become which split."""
 
 
-TENTHS = {"test": range(2), "dev": range(2, 3), "train": range(3, 10)}
-"""Which tenths of a corpus without parts become which part."""
+def read_splits(folder: str | os.PathLike[str]) -> Splits:
+    """Read the train, dev and test splits of a corpus from a folder; the last two may be missing.
 
-
-def read_parts(folder: str | os.PathLike[str]) -> tuple[Corpus, Corpus | None, Corpus | None]:
-    """Read the train, dev and test parts of a corpus from a folder; the last two may be missing.
-
-    A part is a file, or a folder of documents; or lists say which documents of the folder belong to which part. A
-    single file is cut into parts.
+    A split is a file, or a folder of documents; or lists say which documents of the folder belong to which split. A
+    single file is cut into splits.
     """
     if Path(folder).is_file():
-        return divided(filled(read_file(os.fspath(folder))))
-    parts = _documents(Path(folder))
-    train = parts["train"]
-    if "dev" not in parts and train[0].format in UNDIVIDED and len(train) > 1:
-        parts["train"], parts["dev"] = set_aside(train)
-    whole = {name: filled(_whole(documents, Path(folder) / name)) for name, documents in parts.items()}
-    return whole["train"], whole.get("dev"), whole.get("test")
+        return cut_into_splits(require_sentences(read_corpus_file(os.fspath(folder))))
+    documents = _documents(Path(folder))
+    train = documents["train"]
+    if "dev" not in documents and train[0].format in FORMATS_WITHOUT_DEV and len(train) > 1:
+        documents["train"], documents["dev"] = hold_out_documents(train)
+    joined = {name: require_sentences(_joined(found, Path(folder) / name)) for name, found in documents.items()}
+    return Splits(**joined)
 
 
-def divided(corpus: Corpus) -> tuple[Corpus, Corpus, Corpus]:
-    """Cut a corpus into parts by what its sentences say: always the same, and no text is in two of them."""
+def cut_into_splits(corpus: Corpus) -> Splits:
+    """Cut a corpus into splits by the words of its sentences: always the same, and no text is in two of them."""
     tenths = [_tenth(sentence.words) for sentence in corpus]
-    parts = {
+    splits = {
         name: replace(corpus, sentences=tuple(s for s, tenth in zip(corpus, tenths, strict=True) if tenth in chosen))
-        for name, chosen in TENTHS.items()
+        for name, chosen in _TENTHS.items()
     }
-    if empty := [name for name, part in parts.items() if not part.counts]:
+    if empty := [name for name, split in splits.items() if not split.counts]:
         raise InputError(
             f"{corpus.source} has too few entities to be cut into parts: none is left for {empty[0]}; annotate "
             "more, or give a folder with train, dev and test files"
         )
-    return parts["train"], parts["dev"], parts["test"]
+    return Splits(**splits)
 
 
 def _tenth(words: tuple[str, ...]) -> int:
@@ -59,11 +69,11 @@ def _tenth(words: tuple[str, ...]) -> int:
 
 
 def _documents(folder: Path) -> dict[str, list[Corpus]]:
-    """Read every part as a list of documents; a file is one."""
-    lists = {name: path for name, names in NAMES.items() if (path := _only(folder, _lists(folder, names)))}
+    """Read every split as a list of documents; a file is one."""
+    lists = {name: path for name, names in SPLIT_NAMES.items() if (path := _only(folder, _lists(folder, names)))}
     if "train" in lists:
-        return read_lists(folder, lists)
-    paths = {name: path for name, names in NAMES.items() if (path := _part(folder, names))}
+        return read_split_lists(folder, lists)
+    paths = {name: path for name, names in SPLIT_NAMES.items() if (path := _split(folder, names))}
     if "train" not in paths:
         raise InputError(
             f"{folder} has no file named train.* and no folder named train; name its parts train, dev and test"
@@ -71,28 +81,28 @@ def _documents(folder: Path) -> dict[str, list[Corpus]]:
     return {name: _read(path) for name, path in paths.items()}
 
 
-def _part(folder: Path, names: tuple[str, ...]) -> Path | None:
+def _split(folder: Path, names: tuple[str, ...]) -> Path | None:
     files = [path for path in folder.iterdir() if path.is_file() and path.stem in names]
     folders = [path for path in folder.iterdir() if path.is_dir() and path.name in names]
-    return _only(folder, [path for path in files if path.suffix not in SUFFIXES] or folders)
+    return _only(folder, [path for path in files if path.suffix not in LIST_SUFFIXES] or folders)
 
 
 def _lists(folder: Path, names: tuple[str, ...]) -> list[Path]:
-    return [path for path in folder.iterdir() if path.stem in names and path.suffix in SUFFIXES]
+    return [path for path in folder.iterdir() if path.stem in names and path.suffix in LIST_SUFFIXES]
 
 
 def _only(folder: Path, paths: list[Path]) -> Path | None:
     if len(paths) > 1:
-        one, other, *_ = sorted(path.name for path in paths)
-        raise InputError(f"{folder} has both {one} and {other}; leave one of them")
+        first, second, *_ = sorted(path.name for path in paths)
+        raise InputError(f"{folder} has both {first} and {second}; leave one of them")
     return paths[0] if paths else None
 
 
 def _read(path: Path) -> list[Corpus]:
     if path.is_file():
-        return [filled(read_file(os.fspath(path)))]
-    return [read_document(file) for file in document_files(path)]
+        return [require_sentences(read_corpus_file(os.fspath(path)))]
+    return [read_document_file(file) for file in document_files(path)]
 
 
-def _whole(documents: list[Corpus], place: Path) -> Corpus:
-    return documents[0] if len(documents) == 1 else join(documents, os.fspath(place))
+def _joined(documents: list[Corpus], path: Path) -> Corpus:
+    return documents[0] if len(documents) == 1 else join_documents(documents, os.fspath(path))

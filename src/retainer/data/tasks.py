@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from retainer.data.corpus import Corpus, fingerprint
+from retainer.data.corpus import Corpus, Splits, fingerprint
 from retainer.data.spans import Sentence
 from retainer.errors import InputError, nearest
 
@@ -31,7 +31,7 @@ def group_types(types: Sequence[str], fg: int, pg: int) -> tuple[tuple[str, ...]
 
 
 def hide(corpus: Corpus, keep: Collection[str]) -> Corpus:
-    """Return the corpus as somebody sees it for whom only the types in ``keep`` are annotated."""
+    """Return the corpus with annotation of the types in ``keep`` alone."""
     kept = set(keep)
     sentences = tuple(s.with_spans(x for x in s.spans if x.type in kept) for s in corpus)
     return replace(corpus, sentences=sentences)
@@ -88,7 +88,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Plan:
-    """A corpus cut into tasks. The corpora stay whole, so the truth behind the hidden labels can be analysed."""
+    """A corpus cut into tasks. The corpora stay whole, so that hidden annotation can be analysed."""
 
     groups: tuple[tuple[str, ...], ...]
     slices: tuple[tuple[int, ...], ...]
@@ -115,7 +115,7 @@ class Plan:
         return self._task(number, new, self.truth(number))
 
     def dev_so_far(self, number: int) -> Corpus | None:
-        """Return the dev set with all types learned so far: what numbers are chosen on, never epochs."""
+        """Return the dev set with all types learned so far: what hyper-parameters are chosen on, never epochs."""
         return self.dev and hide(self.dev, self.types(number))
 
     def joint(self, number: int) -> Task:
@@ -145,7 +145,7 @@ class Plan:
         return {"files": hashes, "groups": list(map(list, self.groups)), "slices": list(map(list, self.slices))}
 
     def manifest(self) -> dict[str, Any]:
-        """Describe the plan so that anybody can check or repeat it: hashes, rows and counts, no text."""
+        """Describe the plan so that it can be checked and repeated: hashes, rows and counts, no text."""
         files = {"train": self.train, "dev": self.dev, "test": self.test}
         dealt = {row for rows in self.slices for row in rows}
         return {
@@ -171,23 +171,15 @@ class Plan:
         }
 
 
-def plan(
-    train: Corpus,
-    dev: Corpus | None = None,
-    test: Corpus | None = None,
-    *,
-    fg: int,
-    pg: int,
-    seed: int = 0,
-    types: Sequence[str] | None = None,
-) -> Plan:
+def plan(splits: Splits, *, fg: int, pg: int, seed: int = 0, types: Sequence[str] | None = None) -> Plan:
     """Cut a corpus into tasks; ``types`` picks types and gives their order, otherwise all in alphabetical order."""
+    train, dev, test = splits
     chosen = tuple(types) if types is not None else train.types
     require_types(train, chosen)
     groups = group_types(chosen, fg, pg)
-    whole = hide(train, chosen)
-    slices = greedy_slices(whole.sentences, groups, seed)
-    return Plan(groups, slices, seed, whole, dev and hide(dev, chosen), test and hide(test, chosen))
+    visible = hide(train, chosen)
+    slices = greedy_slices(visible.sentences, groups, seed)
+    return Plan(groups, slices, seed, visible, dev and hide(dev, chosen), test and hide(test, chosen))
 
 
 def require_types(corpus: Corpus, types: Sequence[str]) -> None:

@@ -1,6 +1,8 @@
-"""The texts of the files of a corpus."""
+"""The texts of the files of a corpus: read as UTF-8, and written whole or not at all."""
 
-from collections.abc import Mapping
+import contextlib
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from retainer.errors import InputError
@@ -9,35 +11,49 @@ from retainer.files import new_folder, refusals_about, write_document
 _MARK = "\ufeff"
 
 
-def load(path: str) -> str:
+def read_text_file(path: str) -> str:
     """Return the text of a UTF-8 file, without the byte order mark some editors put first."""
+    with readable(path):
+        return decode_utf8(Path(path).read_bytes().removeprefix(BOM_UTF8), path)
+
+
+@contextlib.contextmanager
+def readable(path: str) -> Iterator[None]:
+    """Turn the system's refusal to open or read a file into one sentence."""
     try:
-        return Path(path).read_bytes().decode("utf-8-sig")
+        yield
     except FileNotFoundError as error:
         raise InputError(f"{path}: there is no such file") from error
     except IsADirectoryError as error:
         raise InputError(f"{path}: this is a folder; name a file in it") from error
     except OSError as error:
         raise InputError(f"{path}: the file cannot be read ({error.strerror})") from error
+
+
+def decode_utf8(data: bytes, path: str, line: int = 1) -> str:
+    """Decode bytes of a file that begin on ``line``; what is not UTF-8 is refused with its place."""
+    try:
+        return data.decode()
     except UnicodeDecodeError as error:
-        line, byte = error.object[: error.start].count(b"\n") + 1, error.object[error.start]
+        line += data[: error.start].count(b"\n")
+        byte = data[error.start]
         raise InputError(f"{path}:{line}: the byte 0x{byte:02x} is not UTF-8 here; save the file as UTF-8") from error
 
 
-def save(made: str | Mapping[str, str], path: str) -> None:
+def write_text_file(content: str | Mapping[str, str], path: str) -> None:
     """Put a file in place, or a new folder with files by their names: whole or not at all."""
-    if isinstance(made, str):
-        return write_document(path, _marked(made))
+    if isinstance(content, str):
+        return write_document(path, _marked(content))
     with refusals_about(path):
-        _save_folder({name: _marked(text).encode() for name, text in made.items()}, path)
+        _write_folder({name: _marked(text).encode() for name, text in content.items()}, path)
 
 
 def _marked(text: str) -> str:
-    """Give a text that begins with a byte order mark one more, for ``load`` to take."""
+    """Give a text that begins with a byte order mark another one, which reading drops."""
     return _MARK + text if text.startswith(_MARK) else text
 
 
-def _save_folder(files: Mapping[str, bytes], path: str) -> None:
+def _write_folder(files: Mapping[str, bytes], path: str) -> None:
     with new_folder(path) as scratch:
         for name, data in files.items():
             (scratch / name).write_bytes(data)

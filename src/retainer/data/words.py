@@ -27,7 +27,7 @@ def word_offsets(text: str, cuts: Collection[int] = ()) -> tuple[Offset, ...]:
 
 
 def _join_marks(text: str, offsets: list[Offset]) -> list[Offset]:
-    """Glue combining marks to the letters around them: an accent is no word."""
+    """Glue combining marks to the letters around them: an accent is not a word."""
     joined: list[Offset] = []
     open_word = False
     for start, end in offsets:

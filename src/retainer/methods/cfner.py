@@ -64,7 +64,7 @@ class CFNER(Method):
         rows = slice_.rows.unsqueeze(-1).repeat(1, self.neighbours)
         for group in (slice_.annotated, found):
             members = group.nonzero().flatten()
-            rows[members] = nearest(unit(teacher.hidden[members]), members, self.neighbours)
+            rows[members] = nearest_words(unit(teacher.hidden[members]), members, self.neighbours)
         return Matches(rows, found)
 
     def matches(self, tokens: Tokens, memory: Any) -> Tensor:
@@ -101,7 +101,7 @@ class CFNER(Method):
         }
 
 
-def nearest(vectors: Tensor, names: Tensor, count: int, chunk: int = 4096) -> Tensor:
+def nearest_words(vectors: Tensor, names: Tensor, count: int, chunk: int = 4096) -> Tensor:
     """Return the names of the nearest other vectors of each; where there are too few, the nearest again, or itself.
 
     All vectors have length one, so the nearest is the one with the largest product.

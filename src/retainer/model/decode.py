@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from retainer.data.spans import Labels
+from retainer.data.labels import Labels
 from retainer.metrics.f1 import Array, Spans
 
 

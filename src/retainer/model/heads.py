@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from retainer.data.spans import Labels
+from retainer.data.labels import Labels
 
 HeadKind = Literal["linear", "cosine", "sequence"]
 """How a head scores; ``sequence`` is a quirk of released code and for the bench alone."""

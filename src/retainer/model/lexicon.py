@@ -11,7 +11,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from retainer.data.spans import OUTSIDE, Sentence, spans_of, tags_of
+from retainer.data.spans import Sentence
+from retainer.data.tags import OUTSIDE, spans_of, tags_of
 
 BEGIN, PLAIN, END, UNKNOWN, _TAGS = range(5)
 """The tokens before a sentence with entities, before one without, after a sentence, in the place of a word too rare to

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoTokenizer
 
-from retainer.data.spans import Labels
+from retainer.data.labels import Labels
 from retainer.errors import InputError
 from retainer.files import sha256
 from retainer.model.batches import Batch
@@ -58,7 +58,7 @@ class _Plain(nn.Module):
         return scores
 
 
-def export(tagger: Tagger, folder: Path, *, int8: bool, about: dict[str, Any]) -> None:
+def export_onnx(tagger: Tagger, folder: Path, *, int8: bool, about: dict[str, Any]) -> None:
     """Write the network, its tokenizer and a config with the names of the labels into a folder."""
     for package in ("onnx", "onnxscript", *(["onnxruntime"] if int8 else [])):
         _need(package)

@@ -81,7 +81,7 @@ def scores_of(spans: Spans, tagged: Tagged) -> np.ndarray[Any, np.dtype[np.float
     return np.asarray((sums[spans.end] - sums[spans.start]) / (spans.end - spans.start))
 
 
-def entities(tagger: Tagger, sentences: Sequence[Sentence]) -> list[list[dict[str, Any]]]:
+def find_entities(tagger: Tagger, sentences: Sequence[Sentence]) -> list[list[dict[str, Any]]]:
     """Return the entities of each sentence with the keys of transformers' token-classification pipeline.
 
     The score is the mean probability over the entity's words; ``word`` is the text itself, not what a tokenizer
@@ -111,7 +111,7 @@ def entities(tagger: Tagger, sentences: Sequence[Sentence]) -> list[list[dict[st
 
 def suggested(tagger: Tagger, sentences: Sequence[Sentence]) -> list[Suggested]:
     """Return sentences with the entities a tagger finds in them, for a person to correct."""
-    return [_suggested(*pair) for pair in zip(sentences, entities(tagger, sentences), strict=True)]
+    return [_suggested(*pair) for pair in zip(sentences, find_entities(tagger, sentences), strict=True)]
 
 
 def _suggested(sentence: Sentence, found: list[dict[str, Any]]) -> Suggested:

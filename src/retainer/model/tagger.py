@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForTokenClassification, AutoTokenizer
 
-from retainer.data.spans import Labels
+from retainer.data.labels import Labels
 from retainer.errors import InputError, nearest
 from retainer.model.batches import Batch
 from retainer.model.builtin import builtin_folder

@@ -11,8 +11,8 @@ from fastapi import APIRouter, Response
 from retainer.comparison.changes import CHANGE_KINDS, Case, Change, changes
 from retainer.comparison.compare import compare_predictions
 from retainer.comparison.type_sets import TypeSets
-from retainer.data.plain import Texts
 from retainer.data.spans import Span
+from retainer.data.texts import Texts
 from retainer.errors import InputError, unknown
 from retainer.metrics.thresholds import ALL_OTHERS, above_threshold, require_thresholds
 from retainer.serve.batches import Entities

@@ -15,11 +15,9 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
-from torch import Tensor
 
 from retainer.files import sync
-
-Tensors = dict[str, Tensor]
+from retainer.training.early_stopping import Tensors
 
 
 @dataclass

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from retainer.data.corpus import Corpus
-from retainer.data.spans import Labels, Sentence
+from retainer.data.labels import Labels
+from retainer.data.spans import Sentence
 from retainer.errors import InputError
 from retainer.methods import Finetune, Method, Tokens
 from retainer.methods.base import Need

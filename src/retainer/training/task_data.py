@@ -7,7 +7,8 @@ from collections.abc import Container
 from dataclasses import dataclass, replace
 
 from retainer.data.corpus import Corpus
-from retainer.data.spans import Labels, Sentence
+from retainer.data.labels import Labels
+from retainer.data.spans import Sentence
 from retainer.model.heads import Head
 from retainer.model.tagger import Tagger
 

@@ -15,7 +15,7 @@ from collections.abc import Container, Sequence
 import torch
 from torch import Tensor
 
-from retainer.data.spans import Labels
+from retainer.data.labels import Labels
 from retainer.training.task_data import TaskData
 
 IMPOSSIBLE = -1e4

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from retainer.data.spans import OUTSIDE, Labels, require_names
+from retainer.data.labels import Labels, require_names
+from retainer.data.tags import OUTSIDE
 from retainer.errors import InputError, nearest
 from retainer.model.heads import MARGIN
 from retainer.model.onnx import Exported

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from retainer.data.spans import Labels
+from retainer.data.labels import Labels
 from retainer.errors import InputError
 from retainer.files import sha256
 from retainer.versions.delta import SafetensorsFile

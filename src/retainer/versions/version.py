@@ -21,8 +21,8 @@ from retainer.metrics.f1 import Scores, gold_spans, score, spans_by_sentence
 from retainer.model.builtin import HUB_NAME
 from retainer.model.heads import HeadKind
 from retainer.model.onnx import FILE as ONNX
-from retainer.model.onnx import Exported, export, load_exported
-from retainer.model.predict import entities, find, scores_of
+from retainer.model.onnx import Exported, export_onnx, load_exported
+from retainer.model.predict import find, find_entities, scores_of
 from retainer.model.sentence_generator import Generator, load_generator
 from retainer.model.tagger import Tagger, load_tagger
 from retainer.runtime import pick_device, versions
@@ -94,7 +94,7 @@ class Version:
             return self.predict([texts], calibrated=calibrated)[0]
         sentences = [Sentence.from_text(_whole(text)) for text in texts]
         chunks = (sentences[at : at + PREDICT_CHUNK] for at in range(0, len(sentences), PREDICT_CHUNK))
-        found = [one for chunk in chunks for one in entities(self.tagger, chunk)]
+        found = [one for chunk in chunks for one in find_entities(self.tagger, chunk)]
         return [self.calibrated(one) for one in found] if calibrated else found
 
     def calibrated(self, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -202,7 +202,7 @@ class Version:
         """Write an ONNX file with its tokenizer and labels, for use without PyTorch; int8 rounds its weights."""
         self._require_network()
         with new_folder(folder) as scratch:
-            export(
+            export_onnx(
                 self.tagger,
                 scratch,
                 int8=int8,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from retainer.data.checks import WEIGHTS, clashes, findings, splitting
-from retainer.data.checks.against_model import script
+from retainer.data.checks import WEIGHT_MEANINGS, findings, type_clashes, unreadable_scripts
+from retainer.data.checks.against_model import script_of
 from retainer.data.corpus import Corpus
 from retainer.data.formats.conll import read_conll
 from retainer.data.spans import Sentence, Span
@@ -40,7 +40,7 @@ def test_nothing_odd():
 
 def test_what_weighs_most_comes_first():
     data = corpus(*plenty(), "a [y b]", "w0 [x name0]", "in [x Paris ,]")
-    assert [finding.weight for finding in findings(data)] == ["mend", "look", "note"] == list(WEIGHTS)
+    assert [finding.weight for finding in findings(data)] == ["mend", "look", "note"] == list(WEIGHT_MEANINGS)
 
 
 class TestMissed:
@@ -110,29 +110,29 @@ class TestClashes:
     def test_counts_and_share(self):
         data = corpus("[band Genesis] plays", "[band Boston] plays", "[city Boston] sleeps")
         guesses = [[Span(0, 2, "person")], [], [Span(0, 1, "person")]]
-        one, two = clashes(data, guesses, ("person",))
+        one, two = type_clashes(data, guesses, ("person",))
         assert (one.what, one.count) == ("entities of the new type band lie where the model sees person", 1)
         assert "50 %" in one.advice and one.examples == ["sentence 1: 'Genesis'"]
         assert "100 %" in two.advice
 
     def test_what_the_model_knows_already_is_no_clash(self):
-        assert clashes(corpus("[person Genesis]"), [[Span(0, 1, "person")]], ("person",)) == []
+        assert type_clashes(corpus("[person Genesis]"), [[Span(0, 1, "person")]], ("person",)) == []
 
 
 class TestSplitting:
     def test_unknown_letters(self):
         data = Corpus((Sentence(("привет",) * 30), Sentence(("hello",) * 30)))
-        (finding,) = splitting(data, [[[7]] * 30, [[1, 2]] * 30], 7)
+        (finding,) = unreadable_scripts(data, [[[7]] * 30, [[1, 2]] * 30], 7)
         assert finding.count == 30 and "Cyrillic" in finding.what and finding.weight == "mend"
 
     def test_spelling(self):
         data = Corpus((Sentence(("привет",) * 30), Sentence(("hello",) * 30)))
-        (finding,) = splitting(data, [[[1] * 6] * 30, [[1, 2]] * 30], 7)
+        (finding,) = unreadable_scripts(data, [[[1] * 6] * 30, [[1, 2]] * 30], 7)
         assert "only spells" in finding.what and "6.0 pieces" in finding.advice
 
     def test_a_few_words_prove_nothing(self):
-        assert not list(splitting(Corpus((Sentence(("привет",) * 19),)), [[[7]] * 19], 7))
+        assert not list(unreadable_scripts(Corpus((Sentence(("привет",) * 19),)), [[[7]] * 19], 7))
 
     @pytest.mark.parametrize(("word", "name"), [("Paris", "Latin"), ("1Ω", "Greek"), ("東京", "Cjk"), ("--12", "")])
     def test_scripts(self, word, name):
-        assert script(word) == name
+        assert script_of(word) == name

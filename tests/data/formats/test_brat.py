@@ -7,11 +7,11 @@ import pytest
 
 from retainer.cli.main import main
 from retainer.data.corpus import Corpus
-from retainer.data.formats.brat import read_pair, sniff_brat, write_brat
+from retainer.data.formats.brat import read_brat_pair, sniff_brat, write_brat
 from retainer.data.generated import generate
 from retainer.data.io import read, write
 from retainer.data.spans import Sentence, Span
-from retainer.data.splits import read_parts
+from retainer.data.splits import read_splits
 from retainer.errors import InputError
 
 PARIS = Sentence(("In", "Paris", "."), (Span(1, 2, "LOC"),))
@@ -27,7 +27,7 @@ def bound(text, *pieces, type_="X", number=1, shown=None):
 
 
 def pair(text, *lines):
-    return read_pair(text, "".join(lines), "F.ann", "F.ann")
+    return read_brat_pair(text, "".join(lines), "F.ann", "F.ann")
 
 
 def found(corpus):
@@ -58,7 +58,7 @@ def test_offsets_count_code_points():
 
 
 def test_an_entity_over_a_line_end_is_one_piece_or_two():
-    """Brat itself writes two pieces; others write one, with a blank for the line end."""
+    """Brat itself writes two pieces; others write one, with a space for the line end."""
     one = pair(TEXT, bound(TEXT, "Upper\n  Lane 4", type_="STREET", shown="Upper Lane 4"))
     two = pair(TEXT, bound(TEXT, "Upper", "Lane 4", type_="STREET"))
     assert found(one) == found(two)
@@ -226,7 +226,7 @@ def test_documents_are_read_in_order_and_other_files_passed_over(tmp_path):
 def test_parts_may_be_folders_of_brat(tmp_path):
     for part in ("train", "dev"):
         write([PARIS], tmp_path / part, "brat")
-    train, dev, test = read_parts(tmp_path)
+    train, dev, test = read_splits(tmp_path)
     assert train.format == "brat" and train.counts == dev.counts == {"LOC": 1} and test is None
 
 
@@ -247,9 +247,9 @@ def test_a_folder_of_documents_is_written():
 def test_thousands_of_sentences_come_back_in_order(tmp_path):
     corpus = generate(1234, seed=3)
     write(corpus, tmp_path / "out", "brat")
-    again = read(tmp_path / "out")
-    assert [s.located()[0] for s in again] == [s.located()[0] for s in corpus]
-    assert [s.character_spans() for s in again] == [s.character_spans() for s in corpus]
+    reread = read(tmp_path / "out")
+    assert [s.located()[0] for s in reread] == [s.located()[0] for s in corpus]
+    assert [s.character_spans() for s in reread] == [s.character_spans() for s in corpus]
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_thousands_of_sentences_come_back_in_order(tmp_path):
         (Sentence.from_text("\na"), "sentence 2: it has a line break outside an entity"),
         (Sentence.from_text("a\r"), "sentence 2: it has a line break outside an entity"),
         (Sentence.from_text("a\rb"), "sentence 2: it has a carriage return, which brat takes for a line end"),
-        (Sentence(("a",), (Span(0, 1, "X Y"),)), "sentence 2: the type 'X Y' has a blank, a tab or a line break"),
+        (Sentence(("a",), (Span(0, 1, "X Y"),)), "sentence 2: the type 'X Y' has a space, a tab or a line break"),
         (Sentence(("a",), (Span(0, 1, "X\tY"),)), "sentence 2: the type"),
         (Sentence(("a", " "), (Span(1, 2, "X"),)), r"sentence 2: span 2-3 \(X\) covers white space only"),
         (Sentence((" ",)), "sentence 2: it has white space only"),

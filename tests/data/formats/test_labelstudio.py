@@ -75,28 +75,28 @@ def test_the_first_annotation_that_was_not_cancelled_counts():
     }
 
 
-def test_predictions_count_where_nobody_has_corrected_any():
+def test_predictions_count_where_no_task_is_annotated():
     guessed = task(predictions=[prediction(region()), prediction()])
     corpus = read_labelstudio(tasks(guessed, task()))
     assert corpus.sentences == (MARKED,)
     assert corpus.oddities == {
         "tasks with predictions only, taken as they are": 1,
         "further annotations of a task, of which the first counts": 1,
-        "tasks that nobody annotated": 1,
+        "tasks without annotation": 1,
     }
 
 
 def test_predictions_do_not_count_among_corrected_tasks():
     corpus = read_labelstudio(tasks(task(predictions=[prediction(region())]), task(annotation())))
     assert corpus.sentences == (BARE,)
-    assert corpus.oddities == {"tasks that nobody annotated": 1}
+    assert corpus.oddities == {"tasks without annotation": 1}
 
 
 def test_json_min():
     row = {"id": 4, "text": "In Paris.", "label": [region()["value"]], "annotator": 1, "annotation_id": 2}
     empty = {"id": 5, "text": "In Paris.", "annotator": 1, "annotation_id": 3, "lead_time": 2.0}
-    again = {"id": 4, "text": "In Paris.", "annotator": 2, "annotation_id": 4, "topic": "travel"}
-    corpus = read_labelstudio(tasks(row, empty, again))
+    second = {"id": 4, "text": "In Paris.", "annotator": 2, "annotation_id": 4, "topic": "travel"}
+    corpus = read_labelstudio(tasks(row, empty, second))
     assert corpus.sentences == (MARKED, BARE)
     assert corpus.oddities == {"further annotations of a task, of which the first counts": 1}
 
@@ -155,7 +155,7 @@ def test_a_region_without_text_is_counted_like_its_neighbours():
 
 @pytest.mark.parametrize("shown", ["Berlin, Germany", "Berlin,\\n Germany", "Berlin,\n  Germany", "Berlin,Germany"])
 def test_the_shown_text_may_lack_white_space(shown):
-    """It is what the browser displayed: blanks are collapsed, a line end is a backslash and an n."""
+    """It is what the browser displayed: spaces are collapsed, a line end is a backslash and an n."""
     corpus = read_labelstudio(tasks(task(annotation(region(3, 20, shown)), text="To Berlin,\n  Germany.")))
     assert corpus[0].character_spans() == (Span(3, 20, "LOC"),)
 
@@ -219,7 +219,7 @@ def test_an_empty_export_holds_no_sentence(tmp_path):
     with pytest.raises(InputError, match=r"x\.json: found no sentence"):
         read(tmp_path / "x.json")
     (tmp_path / "x.json").write_text(tasks(task(), task()))
-    with pytest.raises(InputError, match="found no sentence, only 2 tasks that nobody annotated"):
+    with pytest.raises(InputError, match="found no sentence, only 2 tasks without annotation"):
         read(tmp_path / "x.json")
 
 

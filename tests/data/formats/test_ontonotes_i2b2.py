@@ -12,15 +12,15 @@ from retainer.bench.cell import Cell
 from retainer.bench.preset import preset
 from retainer.bench.run import Bench
 from retainer.cli.main import main
-from retainer.data.documents import set_aside
+from retainer.data.documents import hold_out_documents
 from retainer.data.formats.conll2012 import read_conll2012, sniff_conll2012, write_conll2012
 from retainer.data.formats.enamex import read_enamex, sniff_enamex, write_enamex
 from retainer.data.formats.i2b2 import read_i2b2, sniff_i2b2, write_i2b2
-from retainer.data.formats.ptb_escapes import plain
+from retainer.data.formats.ptb_escapes import unescape_word
 from retainer.data.generated import generate
 from retainer.data.io import read, write
 from retainer.data.spans import Sentence, Span
-from retainer.data.splits import read_parts
+from retainer.data.splits import read_splits
 from retainer.data.words import word_offsets
 from retainer.errors import InputError
 from retainer.methods import METHODS
@@ -172,7 +172,7 @@ def test_i2b2_refuses(text, parts):
 
 
 def test_nothing_outside_the_file_is_read(tmp_path):
-    """The entity would hold a secret; the file is refused before anybody asks for it."""
+    """The entity would hold a secret; the file is refused before it is read."""
     secret = tmp_path / "secret"
     secret.write_text("secret")
     text = note("a", head=f'<!DOCTYPE deIdi2b2 [<!ENTITY x SYSTEM "{secret.as_uri()}">]>\n').replace(
@@ -267,13 +267,13 @@ def test_of_nested_entities_the_outer_stays():
 
 
 def test_the_unannotated_genre_is_passed_over_and_counted():
-    plain = rows(("And", "*"), ("so", "*"))
-    text = document(plain, plain, name="pt/xy/40/xy_4001") + document(FIRST)
+    unmarked = rows(("And", "*"), ("so", "*"))
+    text = document(unmarked, unmarked, name="pt/xy/40/xy_4001") + document(FIRST)
     corpus = read_conll2012(text)
     assert found(corpus) == READ[:1]
-    assert corpus.oddities == {"sentences of the genre pt, where nobody annotated names": 2}
-    assert len(read_conll2012(document(plain, FIRST, name="pt/xy/40/xy_4001"))) == 2, "somebody did"
-    assert len(read_conll2012(document(plain))) == 1, "another genre may have no names"
+    assert corpus.oddities == {"sentences of the genre pt, in which names are not annotated": 2}
+    assert len(read_conll2012(document(unmarked, FIRST, name="pt/xy/40/xy_4001"))) == 2, "here they are annotated"
+    assert len(read_conll2012(document(unmarked))) == 1, "another genre may have no names"
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,7 @@ def test_conll2012_is_written_with_its_columns():
 
 
 REFUSED_WORDS = [
-    (Sentence(("a b",)), "sentence 2: the word 'a b' has a blank"),
+    (Sentence(("a b",)), "sentence 2: the word 'a b' has a space"),
     (Sentence(("a\n",)), "sentence 2: the word .* line break"),
     (Sentence(("-LRB-",)), r"sentence 2: the word '-LRB-' would read back as '\('; write that instead"),
     (Sentence(("/.",)), r"sentence 2: the word '/\.' would read back as '\.'"),
@@ -324,8 +324,8 @@ REFUSED_WORDS = [
     ("sentence", "message"),
     [
         *REFUSED_WORDS,
-        (Sentence(("a",), (Span(0, 1, "X Y"),)), "the type 'X Y' has a blank, a bracket or a star"),
-        (Sentence(("a",), (Span(0, 1, "X*"),)), r"the type 'X\*' has a blank"),
+        (Sentence(("a",), (Span(0, 1, "X Y"),)), "the type 'X Y' has a space, a bracket or a star"),
+        (Sentence(("a",), (Span(0, 1, "X*"),)), r"the type 'X\*' has a space"),
     ],
 )
 def test_conll2012_writer_refuses_what_would_not_come_back(sentence, message):
@@ -465,7 +465,7 @@ def spans_among(draw, size, types):
 
 @st.composite
 def worded(draw, types):
-    words = without(WORDS, " \t\r\n").filter(lambda word: plain(word) == word)
+    words = without(WORDS, " \t\r\n").filter(lambda word: unescape_word(word) == word)
     chosen = tuple(draw(st.lists(words, min_size=1, max_size=6)))
     return Sentence(chosen, draw(spans_among(len(chosen), types)))
 
@@ -553,9 +553,9 @@ CONLL = {
 
 
 def test_folders_are_searched_and_sorted(tmp_path):
-    train, dev, test = read_parts(files(tmp_path, CONLL))
+    train, dev, test = read_splits(files(tmp_path, CONLL))
     assert (words(train), words(dev), words(test)) == (["a", "b"], ["c"], ["d", "e"])
-    assert train.oddities == {"sentences of the genre pt, where nobody annotated names": 1}
+    assert train.oddities == {"sentences of the genre pt, in which names are not annotated": 1}
     assert (train.format, train.source) == ("conll2012", str(tmp_path / "train"))
 
 
@@ -587,7 +587,7 @@ def test_a_folder_is_a_corpus_of_its_own(tmp_path):
 )
 def test_folders_that_are_refused(tmp_path, contents, message):
     with pytest.raises(InputError, match=message):
-        read_parts(files(tmp_path, contents))
+        read_splits(files(tmp_path, contents))
 
 
 def test_links_are_followed_once(tmp_path):
@@ -601,11 +601,11 @@ def test_links_are_followed_once(tmp_path):
 def test_an_empty_folder_is_refused(tmp_path):
     (tmp_path / "train").mkdir()
     with pytest.raises(InputError, match="train: this is a folder; name a file in it"):
-        read_parts(tmp_path)
+        read_splits(tmp_path)
 
 
 def test_plain_files_go_before_folders(tmp_path):
-    train, dev, test = read_parts(files(tmp_path, {"train.txt": "a B-X\n", "train/a.xml": note(), "test.txt": "b O"}))
+    train, dev, test = read_splits(files(tmp_path, {"train.txt": "a B-X\n", "train/a.xml": note(), "test.txt": "b O"}))
     assert (train.format, train.scheme, dev, test.format) == ("conll", "IOB2", None, "conll")
 
 
@@ -621,7 +621,7 @@ def test_a_tenth_of_the_notes_is_set_aside(tmp_path):
     notes(tmp_path / "train" / "set1", range(30))
     notes(tmp_path / "train" / "set2", range(30, 55), "Dr. Quill {}\nsecond line\n")
     notes(tmp_path / "test", range(60, 65))
-    train, dev, test = read_parts(tmp_path)
+    train, dev, test = read_splits(tmp_path)
     notes_of = [{s.words[-1] for s in part if s.words[0] == "Dr"} for part in (train, dev, test)]
     assert [len(part) for part in notes_of] == [50, 5, 5]
     assert not notes_of[0] & notes_of[1]
@@ -632,26 +632,26 @@ def test_a_tenth_of_the_notes_is_set_aside(tmp_path):
 def test_the_same_notes_are_set_aside_wherever_they_lie(tmp_path):
     for place in ("a/train", "b/train/one/two"):
         notes(tmp_path / place, range(20))
-    parts = [read_parts(tmp_path / place) for place in "ab"]
+    parts = [read_splits(tmp_path / place) for place in "ab"]
     assert [s.words for s in parts[0][1]] == [s.words for s in parts[1][1]] and len(parts[0][1]) == 2
 
 
 def test_a_dev_part_that_is_there_is_used(tmp_path):
     notes(tmp_path / "train", range(20))
     notes(tmp_path / "dev", range(20, 22))
-    train, dev, test = read_parts(tmp_path)
+    train, dev, test = read_splits(tmp_path)
     assert (len(train), len(dev), test) == (20, 2, None)
 
 
 def test_one_note_alone_stays(tmp_path):
     notes(tmp_path / "train", range(1))
-    assert read_parts(tmp_path)[1] is None
-    assert [len(part) for part in set_aside([read_i2b2(note(), str(at)) for at in range(2)])] == [1, 1]
+    assert read_splits(tmp_path)[1] is None
+    assert [len(part) for part in hold_out_documents([read_i2b2(note(), str(at)) for at in range(2)])] == [1, 1]
 
 
 # ---------------------------------------------------------------------------------------------------------- lists
 
-SHELF = {
+LISTED_DOCUMENTS = {
     "annotations/bc/cnn/00/cnn_0001.name": names("a"),
     "annotations/bc/cnn/00/cnn_0001.parse": "(TOP",
     "annotations/bn/cnn/00/cnn_0001.name": names("b"),
@@ -666,7 +666,7 @@ def test_lists_name_the_documents(tmp_path):
         "train.id": "bn/cnn/00/cnn_0002\n\nbc/cnn/00/cnn_0001.parse\r\nbn/cnn/00/cnn_0003\n",
         "development.list": "data/english/annotations/bn/cnn/00/cnn_0001\n",
     }
-    train, dev, test = read_parts(files(tmp_path, SHELF | lists))
+    train, dev, test = read_splits(files(tmp_path, LISTED_DOCUMENTS | lists))
     assert (words(train), words(dev), test) == (["c", "a"], ["b"], None)
     assert train.oddities == {"listed documents without a file of entities": 1}
 
@@ -693,19 +693,19 @@ def test_lists_name_the_documents(tmp_path):
 )
 def test_lists_that_are_refused(tmp_path, lists, message):
     with pytest.raises(InputError, match=message):
-        read_parts(files(tmp_path, SHELF | lists))
+        read_splits(files(tmp_path, LISTED_DOCUMENTS | lists))
 
 
 def test_lists_without_documents(tmp_path):
     with pytest.raises(InputError, match="has lists but no document"):
-        read_parts(files(tmp_path, {"train.id": "a\n", "a.txt": "a O"}))
+        read_splits(files(tmp_path, {"train.id": "a\n", "a.txt": "a O"}))
 
 
 # ---------------------------------------------------------------------------------------------------- commands
 
 
 def corpus_of(types, count, seed):
-    """Return generated requests whose types are called as somebody else's."""
+    """Return generated requests whose types are renamed."""
     made = generate(count, seed=seed)
     known = dict(zip(made.types, types, strict=False))
     return [s.with_spans([Span(x.start, x.end, known[x.type]) for x in s.spans if x.type in known]) for s in made]

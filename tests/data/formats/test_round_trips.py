@@ -7,9 +7,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from retainer.data.corpus import Corpus
-from retainer.data.documents import join
-from retainer.data.formats.brat import read_pair
-from retainer.data.formats.standoff import trimmed
+from retainer.data.documents import join_documents
+from retainer.data.formats.brat import read_brat_pair
+from retainer.data.formats.standoff import trim_span
 from retainer.data.formats.table import FORMATS
 from retainer.data.io import read, write
 from retainer.data.spans import Sentence, Span
@@ -79,7 +79,7 @@ def kept(sentence, format):
     text, offsets = sentence.located()
     if format == "prodigy":
         return text, offsets, sentence.spans
-    return text, [trimmed(span, text) for span in sentence.character_spans()]
+    return text, [trim_span(span, text) for span in sentence.character_spans()]
 
 
 def reread(made, format, turned=lambda text: text):
@@ -88,7 +88,7 @@ def reread(made, format, turned=lambda text: text):
         return FORMATS[format].read(turned(made), "F")
     names = sorted(name.removesuffix(".txt") for name in made if name.endswith(".txt"))
     pairs = [[turned(made[f"{name}{ending}"]) for ending in (".txt", ".ann")] for name in names]
-    return join([read_pair(text, notes, "F.ann", "F") for text, notes in pairs], "F")
+    return join_documents([read_brat_pair(text, notes, "F.ann", "F") for text, notes in pairs], "F")
 
 
 def holds(sentence, format):
@@ -113,8 +113,8 @@ def test_what_is_taken_comes_back():
         for format in FORMATS:
             fine = [sentence for sentence in made if holds(sentence, format)]
             taken[format] += len(fine)
-            again = reread(FORMATS[format].write(fine), format) if fine else Corpus(())
-            assert [kept(s, format) for s in again] == [kept(s, format) for s in fine], format
+            reread_corpus = reread(FORMATS[format].write(fine), format) if fine else Corpus(())
+            assert [kept(s, format) for s in reread_corpus] == [kept(s, format) for s in fine], format
 
     check()
     assert tried > 2000
@@ -138,7 +138,7 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_files_are_known_by_what_they_hold(folder, format):
-    """The same through real files, whose format nobody names; the first word may look like any other format."""
+    """The same through real files, whose format is not named; the first word may look like any other format."""
     numbers = iter(range(10**6))
 
     @settings(max_examples=60, deadline=None)

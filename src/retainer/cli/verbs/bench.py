@@ -12,7 +12,7 @@ from retainer.bench.preset import preset as find_preset
 from retainer.bench.preset import quick as quick_look
 from retainer.cli.output import say, say_json, say_table
 from retainer.cli.progress_board import board
-from retainer.data.splits import read_parts
+from retainer.data.splits import read_splits
 from retainer.errors import InputError, nearest
 from retainer.files import write_text
 from retainer.methods import method as find_method
@@ -95,7 +95,7 @@ def _chosen(preset: str, data: str, short: bool, new: str) -> Preset:
     if preset == OWN:
         if not Path(data).exists():
             raise InputError(f"there is no {data}; --data takes a file, or a folder with train, dev and test")
-        known = own(read_parts(data)[0].types)
+        known = own(read_splits(data).train.types)
     else:
         known = find_preset(preset)
         if not Path(data).is_dir():

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from retainer.cli.output import say, say_json
-from retainer.data.checks import SHOWN, WEIGHTS, Finding, clashes, findings, splitting
+from retainer.data.checks import EXAMPLES_SHOWN, WEIGHT_MEANINGS, Finding, findings, type_clashes, unreadable_scripts
 from retainer.data.corpus import Corpus
 from retainer.data.io import read
 from retainer.errors import InputError
@@ -18,7 +18,7 @@ def check(
     /,
     *,
     model: str | None = None,
-    show: int = SHOWN,
+    show: int = EXAMPLES_SHOWN,
     json: bool = False,
     device: str = "auto",
 ) -> None:
@@ -35,7 +35,7 @@ def check(
     corpus = read(data)
     known, beside = (None, []) if model is None else _beside(corpus, model, device, show)
     found = [*findings(corpus, known or (), show), *beside]
-    found.sort(key=lambda finding: list(WEIGHTS).index(finding.weight))
+    found.sort(key=lambda finding: list(WEIGHT_MEANINGS).index(finding.weight))
     facts = _facts(corpus, known)
     if json:
         say_json({**facts, "findings": [asdict(finding) for finding in found]})
@@ -49,9 +49,9 @@ def _beside(corpus: Corpus, model: str, device: str, show: int) -> tuple[tuple[s
 
     version = load(model, device=device)
     tokenize = version.tagger.tokenize
-    found = list(splitting(corpus, tokenize.by_word(corpus.sentences), tokenize.tokenizer.unk_token_id, show))
+    found = list(unreadable_scripts(corpus, tokenize.by_word(corpus.sentences), tokenize.tokenizer.unk_token_id, show))
     if version.learned_types:
-        found += clashes(corpus, version.tag(corpus.sentences), version.learned_types, show)
+        found += type_clashes(corpus, version.tag(corpus.sentences), version.learned_types, show)
     return version.learned_types, found
 
 
@@ -78,7 +78,7 @@ def _text(facts: dict[str, Any], found: list[Finding]) -> str:
     for type_, count in facts["entities"].items():
         new = " (new to the model)" if type_ in facts.get("new_types", ()) else ""
         lines.append(f"  {count:7} {type_}{new}")
-    for weight, meaning in WEIGHTS.items():
+    for weight, meaning in WEIGHT_MEANINGS.items():
         for finding in (one for one in found if one.weight == weight):
             lines.append(f"\n{meaning}: {finding.count} × {finding.what}")
             lines.append(f"    {finding.advice}")

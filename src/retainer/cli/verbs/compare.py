@@ -15,7 +15,7 @@ from retainer.cli.output import note, say, say_table
 from retainer.comparison.gates import Gates
 from retainer.comparison.type_sets import TypeSets
 from retainer.data.corpus import Corpus
-from retainer.data.plain import Texts, texts_or_corpus
+from retainer.data.texts import Texts, texts_or_corpus
 from retainer.errors import InputError
 from retainer.files import require_writable, write_document
 from retainer.plurals import sentences
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from retainer.comparison.compare import Difference
     from retainer.comparison.gates import GateOutcome
 
-Rows = list[tuple[str, tuple[str, ...]]]
+_Rows = list[tuple[str, tuple[str, ...]]]
 REFUSED = 1
 """The exit status when a gate says no."""
 
@@ -70,8 +70,8 @@ def compare(
 
     :param old: the version to compare with: a version's folder, any token-classification checkpoint, or a hub name
     :param new: the version in question, given in the same ways
-    :param data: annotated file or folder (docs/formats.md); or texts: one per line, JSON lines with a "text", or - for
-        stdin
+    :param data: annotated file or folder (docs/formats.md); or texts: one per line (an empty line is an empty text),
+        JSON lines with a "text", or - for stdin
     :param max_drop: gate: the most points of F1 an old type may lose (needs annotated data)
     :param min_agreement: gate: the least agreement on every old type and on all together, in percent
     :param min_gain: gate: the least F1 of every type that only the new version knows (needs annotated data)
@@ -163,7 +163,7 @@ def _say_tables(found: Difference, old: str, new: str, data: str, show: int) -> 
 
 
 def _table(
-    title: str, columns: Mapping[str, str], rows: Rows, means: Sequence[tuple[str, str, str, str]] = ()
+    title: str, columns: Mapping[str, str], rows: _Rows, means: Sequence[tuple[str, str, str, str]] = ()
 ) -> Table:
     from rich.box import SIMPLE
     from rich.table import Table

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from retainer.bench.result import CellResult
 from retainer.cli.output import note, say, say_json, say_table
+from retainer.data.corpus import Splits
 from retainer.data.generated import generate
 from retainer.data.io import write
 from retainer.data.tasks import Plan, plan
@@ -72,7 +73,7 @@ def demo(
 
 def corpus_plan(sentences: int, seed: int) -> Plan:
     """Generate the corpus and cut it into four tasks of one type each."""
-    return plan(*corpus_parts(sentences, seed).values(), fg=1, pg=1, seed=seed)
+    return plan(Splits(**corpus_parts(sentences, seed)), fg=1, pg=1, seed=seed)
 
 
 def corpus_parts(sentences: int, seed: int) -> dict[str, Corpus]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retainer.cli.output import note, say
-from retainer.data.corpus import Corpus
-from retainer.data.io import read_texts, write_suggestions
+from retainer.data.formats.records import EMPTY_TEXTS
+from retainer.data.io import write_suggestions
+from retainer.data.spans import Sentence
+from retainer.data.texts import Texts, read_texts
 from retainer.errors import InputError
 from retainer.files import require_free
 from retainer.plurals import amount, entities
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
     from retainer.data.suggested import Suggested
     from retainer.versions.version import Version
 
-CHUNK = 256
+_CHUNK = 256
 """Texts looked at at once, which bounds the memory."""
 
 
@@ -44,7 +47,7 @@ def export(
     :param labelstudio: file to write: tasks with predictions, to import into Label Studio; needs --input
     :param prodigy: file to write: tasks with spans, to correct in Prodigy; needs --input
     :param input: the texts: a file with one text per line, JSON lines with a "text", or an annotated file or folder,
-        whose annotations are ignored
+        whose annotations are ignored; or - for stdin
     :param device: where the model looks at the texts: auto, cpu or cuda
     """
     files = {"labelstudio": labelstudio, "prodigy": prodigy}
@@ -79,26 +82,38 @@ def _export_network(model: str, folder: str, onnx: bool, int8: bool) -> None:
 
 def _export_suggestions(model: str, format: str, file: str, input: str, device: str) -> None:
     require_free(file)
-    texts = read_texts(input)  # bad input is noticed before a model is loaded
-    for what, count in texts.oddities.items():
-        note(f"note: {count} {what}")
+    texts = read_texts(input)
+    sentences = _worded(texts)  # bad input is noticed before a model is loaded
     from retainer.versions.version import load
 
     version = load(model, device=device, need_head=True)
-    found = _suggestions(version, texts)
-    write_suggestions(found, file, format, name_of(model, version))
+    found = _suggestions(version, sentences)
+    write_suggestions(found, file, format, _name_of(model, version))
     size = entities(sum(len(sentence.spans) for sentence in found))
     say(f"{amount(len(found), 'text')} ({texts.format}), {size} of {', '.join(version.types)} -> {file}")
 
 
-def _suggestions(version: Version, texts: Corpus) -> list[Suggested]:
+def _worded(texts: Texts) -> list[Sentence]:
+    """Return the texts with a word in them, and print how many have none: no format of suggestions can hold those."""
+    everything = [sentence for _, sentence in texts]
+    kept = [sentence for sentence in everything if sentence.words]
+    notes = Counter(texts.oddities) + Counter({EMPTY_TEXTS: len(everything) - len(kept)})
+    if not kept:
+        passed = "".join(f", only {count} {what}" for what, count in notes.items())
+        raise InputError(f"{texts.source}: found no text{passed}; there must be at least one")
+    for what, count in notes.items():
+        note(f"note: {count} {what}")
+    return kept
+
+
+def _suggestions(version: Version, sentences: list[Sentence]) -> list[Suggested]:
     from retainer.model.predict import suggested
 
-    chunks = (texts.sentences[at : at + CHUNK] for at in range(0, len(texts), CHUNK))
+    chunks = (sentences[at : at + _CHUNK] for at in range(0, len(sentences), _CHUNK))
     return [sentence for chunk in chunks for sentence in suggested(version.tagger, chunk)]
 
 
-def name_of(model: str, version: Version) -> str:
+def _name_of(model: str, version: Version) -> str:
     """Name a model for those who meet its predictions later: the folder, and the beginning of its weights' hash."""
     name = Path(model).resolve().name if Path(model).is_dir() else model
     return f"{name} {version.lineage.weights[:12]}".strip()

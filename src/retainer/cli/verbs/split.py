@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from retainer.cli.output import say, say_json
+from retainer.data.corpus import Splits
 from retainer.data.io import read, write
-from retainer.data.splits import read_parts
+from retainer.data.splits import read_splits
 from retainer.data.tasks import Plan, plan
 from retainer.files import new_folder
 
@@ -29,8 +30,8 @@ def split(
     :param types: types to use, in learning order (default: all, alphabetical)
     :param json: print the manifest
     """
-    train, dev, test = read_parts(data) if Path(data).is_dir() else (read(data), None, None)
-    made = plan(train, dev, test, fg=fg, pg=pg, seed=seed, types=types or None)
+    splits = read_splits(data) if Path(data).is_dir() else Splits(read(data))
+    made = plan(splits, fg=fg, pg=pg, seed=seed, types=types or None)
     manifest = made.manifest()
     with new_folder(out) as folder:
         for number in range(1, len(made) + 1):

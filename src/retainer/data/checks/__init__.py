@@ -1,7 +1,7 @@
-"""What is odd in a corpus, found before anyone trains on it: in its annotation, its names, and beside a model."""
+"""What is odd in a corpus, found before a model trains on it: in its annotation, in its names, and against a model."""
 
-from retainer.data.checks.against_model import clashes, splitting
-from retainer.data.checks.finding import SHOWN, WEIGHTS, Finding
+from retainer.data.checks.against_model import type_clashes, unreadable_scripts
+from retainer.data.checks.finding import EXAMPLES_SHOWN, WEIGHT_MEANINGS, Finding
 from retainer.data.checks.registry import findings
 
-__all__ = ["SHOWN", "WEIGHTS", "Finding", "clashes", "findings", "splitting"]
+__all__ = ["EXAMPLES_SHOWN", "WEIGHT_MEANINGS", "Finding", "findings", "type_clashes", "unreadable_scripts"]

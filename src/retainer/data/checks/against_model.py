@@ -1,4 +1,4 @@
-"""A corpus beside the model that is to learn it: types that clash, and words its tokenizer cannot read."""
+"""A corpus against the model that is to learn it: types that clash, and words its tokenizer cannot read."""
 
 from __future__ import annotations
 
@@ -7,36 +7,38 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from retainer.data.checks.finding import SHOWN, Finding, quoted
+from retainer.data.checks.finding import EXAMPLES_SHOWN, Finding, quote_words
 from retainer.data.corpus import Corpus
 from retainer.data.spans import Span
 
-MANY = 20
-"""A script is judged by at least so many words."""
-UNREAD = 0.05
+_ENOUGH_WORDS = 20
+"""A script is judged only if it has at least so many words."""
+_UNREAD_SHARE = 0.05
 """Share of unknown words from which a tokenizer does not fit a script."""
-SHREDS = 4.0
-"""Pieces per word from which a tokenizer only spells."""
+_PIECES_WHEN_SPELLED = 4.0
+"""Pieces per word from which a tokenizer only spells words out."""
 
 
-def clashes(
-    corpus: Corpus, predicted: Sequence[Sequence[Span]], known: Sequence[str], show: int = SHOWN
+def type_clashes(
+    corpus: Corpus, predicted: Sequence[Sequence[Span]], known: Sequence[str], show: int = EXAMPLES_SHOWN
 ) -> list[Finding]:
-    """Find entities of new types where the model sees an old type: they will be relabelled by learning."""
-    seen: dict[tuple[str, str], list[str]] = defaultdict(list)
+    """Find entities of new types where the model finds an old type: learning will relabel them."""
+    clashes: dict[tuple[str, str], list[str]] = defaultdict(list)
     for row, (sentence, guesses) in enumerate(zip(corpus, predicted, strict=True), 1):
         for span in sentence.spans:
             for guess in guesses:
                 if span.type not in known and guess.start < span.end and span.start < guess.end:
-                    seen[span.type, guess.type].append(f"sentence {row}: {quoted(sentence, span.start, span.end)}")
+                    clashes[span.type, guess.type].append(
+                        f"sentence {row}: {quote_words(sentence, span.start, span.end)}"
+                    )
     return [
         Finding(
             f"entities of the new type {new} lie where the model sees {old}",
-            len(found),
-            f"make sure that they are meant to become {new} ({_share(len(found), corpus.counts[new])} of them)",
-            found[:show],
+            len(places),
+            f"make sure that they are meant to become {new} ({_share(len(places), corpus.counts[new])} of them)",
+            places[:show],
         )
-        for (new, old), found in sorted(seen.items())
+        for (new, old), places in sorted(clashes.items())
     ]
 
 
@@ -45,7 +47,7 @@ def _share(part: int, whole: int) -> str:
 
 
 @dataclass
-class _Script:
+class _ScriptCounts:
     """How a tokenizer fares with the words of one script."""
 
     words: int = 0
@@ -53,44 +55,45 @@ class _Script:
     unread: list[str] = field(default_factory=list)
 
 
-def splitting(
-    corpus: Corpus, pieces: Iterable[Sequence[Sequence[int]]], unknown: int | None, show: int = SHOWN
+def unreadable_scripts(
+    corpus: Corpus, pieces: Iterable[Sequence[Sequence[int]]], unknown: int | None, show: int = EXAMPLES_SHOWN
 ) -> Iterator[Finding]:
-    """Find scripts a tokenizer cannot read or only spells, given the pieces of every word of every sentence."""
-    scripts: dict[str, _Script] = defaultdict(_Script)
-    for sentence, row in zip(corpus, pieces, strict=True):
-        for word, found in zip(sentence.words, row, strict=True):
-            seen = scripts[script(word)]
-            seen.words += 1
-            if unknown in found:
-                seen.unread.append(word)
+    """Find scripts that a tokenizer cannot read or only spells out; ``pieces`` are those of every word and sentence."""
+    scripts: dict[str, _ScriptCounts] = defaultdict(_ScriptCounts)
+    for sentence, sentence_pieces in zip(corpus, pieces, strict=True):
+        for word, word_pieces in zip(sentence.words, sentence_pieces, strict=True):
+            counts = scripts[script_of(word)]
+            counts.words += 1
+            if unknown in word_pieces:
+                counts.unread.append(word)
             else:
-                seen.pieces += len(found)
-    for name, seen in sorted(scripts.items()):
-        if seen.words >= MANY and name:
-            yield from _judged(name, seen, show)
+                counts.pieces += len(word_pieces)
+    for name, counts in sorted(scripts.items()):
+        if counts.words >= _ENOUGH_WORDS and name:
+            yield from _script_findings(name, counts, show)
 
 
-def _judged(name: str, seen: _Script, show: int) -> Iterator[Finding]:
-    read = seen.words - len(seen.unread)
-    if len(seen.unread) > UNREAD * seen.words:
+def _script_findings(name: str, counts: _ScriptCounts, show: int) -> Iterator[Finding]:
+    read = counts.words - len(counts.unread)
+    if len(counts.unread) > _UNREAD_SHARE * counts.words:
         yield Finding(
             f"words in {name} letters that the model's tokenizer cannot read",
-            len(seen.unread),
-            f"{_share(len(seen.unread), seen.words)} of these words look alike to the model; choose a multilingual one",
-            [repr(word) for word in dict.fromkeys(seen.unread)][:show],
+            len(counts.unread),
+            f"{_share(len(counts.unread), counts.words)} of these words look alike to the model; choose a multilingual "
+            "one",
+            [repr(word) for word in dict.fromkeys(counts.unread)][:show],
             "mend",
         )
-    elif read and seen.pieces / read > SHREDS:
+    elif read and counts.pieces / read > _PIECES_WHEN_SPELLED:
         yield Finding(
             f"words in {name} letters that the model's tokenizer only spells",
             read,
-            f"{seen.pieces / read:.1f} pieces per word; a model that knows the language learns faster",
+            f"{counts.pieces / read:.1f} pieces per word; a model that knows the language learns faster",
             weight="look",
         )
 
 
-def script(word: str) -> str:
+def script_of(word: str) -> str:
     """Name the script of a word by its first letter; digits and marks have none."""
     letter = next((character for character in word if character.isalpha()), "")
     return unicodedata.name(letter, "unknown").split()[0].split("-")[0].capitalize() if letter else ""

@@ -1,87 +1,93 @@
-"""Odd annotation: too little of it, the same text annotated in two ways, edges that look like slips."""
+"""Odd annotation: too little of it, the same text annotated in two ways, edges that look like mistakes."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from retainer.data.checks.finding import SHOWN, Finding, places, quoted
+from retainer.data.checks.finding import EXAMPLES_SHOWN, Finding, name_sentences, quote_words
 from retainer.data.corpus import Corpus
 from retainer.data.spans import Sentence, Span
 
-FEW = 20
+_FEW_ENTITIES = 20
 """Fewer entities than this teach a type badly."""
-OFTEN = 3
-"""A text annotated this often is expected to be annotated wherever it stands."""
+_ANNOTATED_OFTEN = 3
+"""A text annotated this often is expected to be annotated wherever it occurs."""
 
 Surface = tuple[str, ...]
+"""The words of an entity or of a text, whatever sentence they stand in."""
 
 
-def few(corpus: Corpus) -> Iterator[Finding]:
-    """Find types with hardly any entity."""
+def rare_types(corpus: Corpus) -> Iterator[Finding]:
+    """Find types with too few entities to be learned well."""
     for type_, count in sorted(corpus.counts.items()):
-        if count < FEW:
-            advice = f"annotate more; {FEW} is little, 200 is comfortable"
+        if count < _FEW_ENTITIES:
+            advice = f"annotate more; {_FEW_ENTITIES} is little, 200 is comfortable"
             yield Finding(f"few entities of type {type_}", count, advice, weight="mend")
 
 
-def unannotated(corpus: Corpus) -> Iterator[Finding]:
+def no_entities(corpus: Corpus) -> Iterator[Finding]:
     """Find a corpus without any entity."""
     if not corpus.counts:
         advice = "is the tag the last column, and are the spans under the expected key?"
         yield Finding("no entity at all", 0, advice, weight="mend")
 
 
-def duplicates(corpus: Corpus, show: int = SHOWN) -> Iterator[Finding]:
-    """Find sentences that stand there twice."""
+def duplicate_texts(corpus: Corpus, show: int = EXAMPLES_SHOWN) -> Iterator[Finding]:
+    """Find sentences that occur twice."""
     texts = Counter(sentence.words for sentence in corpus)
-    again = sum(count - 1 for count in texts.values())
-    if again:
+    repeated = sum(count - 1 for count in texts.values())
+    if repeated:
         common = [f"{count} times: {' '.join(words)[:60]!r}" for words, count in texts.most_common(show) if count > 1]
         advice = "harmless, unless they are also in your test set"
-        yield Finding("sentences that repeat an earlier one", again, advice, common, "note")
+        yield Finding("sentences that repeat an earlier one", repeated, advice, common, "note")
 
 
-def conflicts(corpus: Corpus, show: int = SHOWN) -> Iterator[Finding]:
+def conflicting_annotations(corpus: Corpus, show: int = EXAMPLES_SHOWN) -> Iterator[Finding]:
     """Find texts annotated in two ways."""
     rows: dict[Surface, dict[tuple[Span, ...], int]] = defaultdict(dict)
     for row, sentence in enumerate(corpus, 1):
         rows[sentence.words].setdefault(sentence.spans, row)
-    odd = [list(ways.values()) for ways in rows.values() if len(ways) > 1]
-    if odd:
-        examples = [places(where, show) for where in odd[:show]]
-        yield Finding("texts annotated in different ways", len(odd), "decide which one is right", examples, "mend")
+    conflicts = [list(annotations.values()) for annotations in rows.values() if len(annotations) > 1]
+    if conflicts:
+        examples = [name_sentences(where, show) for where in conflicts[:show]]
+        yield Finding(
+            "texts annotated in different ways", len(conflicts), "decide which one is right", examples, "mend"
+        )
 
 
-def missed(corpus: Corpus, show: int = SHOWN) -> Iterator[Finding]:
-    """Find what is annotated here and not there: an O on an entity teaches that it is none."""
+def missed_mentions(corpus: Corpus, show: int = EXAMPLES_SHOWN) -> Iterator[Finding]:
+    """Find what is annotated in one place and not in another: an O on an entity teaches the model not to find it."""
     known: dict[Surface, Counter[str]] = defaultdict(Counter)
     for sentence in corpus:
         for span in sentence.spans:
             known[sentence.words[span.start : span.end]][span.type] += 1
-    known = {words: types for words, types in known.items() if types.total() >= OFTEN and _has_letters(words)}
-    bare: dict[Surface, list[int]] = defaultdict(list)
+    known = {
+        words: types for words, types in known.items() if types.total() >= _ANNOTATED_OFTEN and _has_letters(words)
+    }
+    missed_in: dict[Surface, list[int]] = defaultdict(list)
     for row, sentence in enumerate(corpus, 1):
-        for words in _bare(sentence, known):
-            bare[words].append(row)
+        for words in _unannotated_mentions(sentence, known):
+            missed_in[words].append(row)
     by_type: dict[str, list[Surface]] = defaultdict(list)
-    for words, rows in bare.items():
+    for words, rows in missed_in.items():
         if len(rows) < known[words].total():
             by_type[known[words].most_common(1)[0][0]].append(words)
     for type_, texts in sorted(by_type.items()):
-        texts.sort(key=lambda words: -len(bare[words]))
+        texts.sort(key=lambda words: -len(missed_in[words]))
         yield Finding(
             f"texts that are usually {type_}, but not annotated",
-            sum(len(bare[words]) for words in texts),
+            sum(len(missed_in[words]) for words in texts),
             f"annotate those that are {type_}: an O teaches the model that they are not",
             [
-                f"{' '.join(words)!r}: annotated {known[words].total()} times, not in {places(bare[words], show)}"
+                f"{' '.join(words)!r}: annotated {known[words].total()} times, not in "
+                + name_sentences(missed_in[words], show)
                 for words in texts[:show]
             ],
         )
 
 
-def _bare(sentence: Sentence, known: dict[Surface, Counter[str]]) -> Iterator[Surface]:
+def _unannotated_mentions(sentence: Sentence, known: dict[Surface, Counter[str]]) -> Iterator[Surface]:
     """Walk over the known texts of a sentence that touch no entity, the longest first at each word."""
     longest = max((len(words) for words in known), default=0)
     taken = {at for span in sentence.spans for at in range(span.start, span.end)}
@@ -98,15 +104,15 @@ def _has_letters(words: Surface) -> bool:
     return sum(character.isalpha() for word in words for character in word) > 1
 
 
-def edges(corpus: Corpus, show: int = SHOWN) -> Iterator[Finding]:
-    """Find entities whose edges look like a slip of the hand."""
+def odd_edges(corpus: Corpus, show: int = EXAMPLES_SHOWN) -> Iterator[Finding]:
+    """Find entities whose edges look like a mistake of the annotator."""
     marks, halves = [], []
     for row, sentence in enumerate(corpus, 1):
         for span in sentence.spans:
             if _ends_in_a_mark(sentence, span):
-                marks.append(f"sentence {row}: {quoted(sentence, span.start, span.end)}")
+                marks.append(f"sentence {row}: {quote_words(sentence, span.start, span.end)}")
             if _cuts_a_word(sentence, span):
-                halves.append(f"sentence {row}: {quoted(sentence, span.start, span.end)}")
+                halves.append(f"sentence {row}: {quote_words(sentence, span.start, span.end)}")
     if marks:
         advice = "leave the mark outside, unless it belongs to the name"
         yield Finding("entities that begin or end with a punctuation mark", len(marks), advice, marks[:show])

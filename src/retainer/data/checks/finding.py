@@ -1,4 +1,4 @@
-"""A finding: one odd thing, how heavy it weighs, and what to do about it."""
+"""A finding: one odd thing, how serious it is, and what to do about it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from retainer.data.spans import Sentence
 
 Weight = Literal["mend", "look", "note"]
 
-WEIGHTS: dict[Weight, str] = {
-    "mend": "mend this first",
+WEIGHT_MEANINGS: dict[Weight, str] = {
+    "mend": "fix this first",
     "look": "look at this",
     "note": "good to know",
 }
-"""How heavy a finding weighs, the heaviest first, and what that asks of a person."""
+"""How serious a finding is, the most serious first, and what that asks of a person; the names are fields of JSON."""
 
-SHOWN = 3
-"""Examples a finding shows, unless more are asked for."""
+EXAMPLES_SHOWN = 3
+"""Examples of a finding that are shown by default."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ class Finding:
     weight: Weight = "look"
 
 
-def quoted(sentence: Sentence, start: int, end: int) -> str:
-    """Write some words of a sentence so that a person finds them again."""
+def quote_words(sentence: Sentence, start: int, end: int) -> str:
+    """Write some words of a sentence so that a person can search for them."""
     return repr(" ".join(sentence.words[start:end])[:60])
 
 
-def places(rows: Sequence[int], show: int) -> str:
+def name_sentences(rows: Sequence[int], show: int) -> str:
     """Write the first few numbers of sentences."""
     return f"{'sentence' if len(rows) == 1 else 'sentences'} {' and '.join(map(str, rows[:show]))}"

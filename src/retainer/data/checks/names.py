@@ -1,4 +1,4 @@
-"""Names of types that are easily taken for one another."""
+"""Names of types that are easily mistaken for one another."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from retainer.data.checks.finding import Finding
 from retainer.data.corpus import Corpus
 
 
-def alike(corpus: Corpus, known: Sequence[str] = ()) -> Iterator[Finding]:
-    """Find types that differ in case and marks alone, in the data or from those of the model."""
+def similar_types(corpus: Corpus, known: Sequence[str] = ()) -> Iterator[Finding]:
+    """Find types that differ only in case and punctuation, in the data or from those of the model."""
     groups: dict[str, list[str]] = defaultdict(list)
     for type_ in dict.fromkeys([*known, *corpus.types]):
-        groups[_bones(type_)].append(type_)
+        groups[_letters_and_digits(type_)].append(type_)
     for names in groups.values():
         if len(names) > 1:
             count = sum(corpus.counts[name] for name in names)
@@ -25,6 +25,6 @@ def alike(corpus: Corpus, known: Sequence[str] = ()) -> Iterator[Finding]:
             )
 
 
-def _bones(name: str) -> str:
-    """Reduce a name to what a person hears."""
+def _letters_and_digits(name: str) -> str:
+    """Reduce a name to what is pronounced."""
     return "".join(character for character in name.casefold() if character.isalnum()) or name

@@ -5,15 +5,15 @@ from collections import Counter
 from retainer.data.spans import Span
 from retainer.errors import InputError
 
-NESTED = "entities inside another"
-"""The oddity of an entity that lies in a larger one; it is passed over."""
+NESTED_ENTITIES = "entities inside another"
+"""The oddity of an entity that lies in a larger one; it is skipped."""
 
 
 class Brackets:
-    """The entities of one sentence while it is read; of nested ones the outermost stays, for spans are flat."""
+    """The entities of one sentence while it is read; of nested ones the outermost is kept, because spans are flat."""
 
-    def __init__(self, seen: Counter[str]) -> None:
-        self._seen = seen
+    def __init__(self, oddities: Counter[str]) -> None:
+        self._oddities = oddities
         self._open: list[tuple[int, str]] = []
         self._closed: list[Span] = []
 
@@ -22,14 +22,14 @@ class Brackets:
         self._open.append((at, type_))
 
     def close(self, at: int) -> None:
-        """End the entity that was begun last before word ``at``."""
+        """End the entity that began last, before word ``at``."""
         if not self._open:
             raise InputError("an entity ends here, but none has begun; remove the end, or add the beginning")
         start, type_ = self._open.pop()
         if start == at:
             raise InputError(f"an entity of type {type_} holds no word; remove it")
         if self._open:
-            self._seen[NESTED] += 1
+            self._oddities[NESTED_ENTITIES] += 1
         else:
             self._closed.append(Span(start, at, type_))
 

@@ -6,17 +6,18 @@ from itertools import groupby
 
 from retainer.data.corpus import Corpus
 from retainer.data.formats.records import sniff_json
-from retainer.data.formats.tagged import tagged
-from retainer.data.lines import error_location, is_blank, numbered, written
-from retainer.data.spans import Sentence, split_tag, tags_of
+from retainer.data.formats.tagged import decode_tags
+from retainer.data.lines import error_location, is_blank, numbered_lines, write_sentences
+from retainer.data.spans import Sentence
+from retainer.data.tags import split_tag, tags_of
 from retainer.errors import InputError
 
-_FEW = 10
+_ROWS_BY_CHANCE = 10
 """A text whose lines end in a tag by chance has at most one such line in so many."""
-_COLUMNS = 4
-"""Lines that all have more words than this are no columns, however alike they are."""
+_USUAL_COLUMNS = 4
+"""Lines that all have more words than this are not columns, however similar they are."""
 _TAB = re.compile("\t")
-_BLANKS = re.compile(" +")
+_SPACES = re.compile(" +")
 _DOCSTART = re.compile(r"-DOCSTART-(?![^ \t])")
 _BREAK = re.compile(r"[\t\n\r]")
 _TAGGED = re.compile(r"[^\t]\t(?:O|[BIESLU]-[^\t\"{}\[\]<>]+) *$")
@@ -30,11 +31,11 @@ def sniff_conll(line: str) -> bool:
 def read_conll(text: str, source: str = "memory") -> Corpus:
     """Read two or more columns, the word first and the tag last, in any of the tag schemes.
 
-    A tab in the first line of data means that tabs part the columns, so words may hold blanks; otherwise blanks do.
-    Lines that begin with ``-DOCSTART-`` part documents and hold no word.
+    A tab in the first line of data means that tabs separate the columns, so words may hold spaces; otherwise spaces do.
+    Lines that begin with ``-DOCSTART-`` separate documents and hold no word.
     """
     try:
-        return tagged(_sentences(text, source), source, "conll", {})
+        return decode_tags(_sentences(text, source), source, "conll", {})
     except InputError as error:
         if not _is_plain(text):
             raise
@@ -44,23 +45,32 @@ def read_conll(text: str, source: str = "memory") -> Corpus:
 def _is_plain(text: str) -> bool:
     """Say whether these are texts: lines of several lengths, of which hardly any ends in a tag (the B-52), and no JSON.
 
-    Where all lines have as many columns, or tabs part them, somebody meant columns, and the tags are what is wrong.
+    Where all lines have as many columns, or tabs separate them, columns are meant, and the tags are what is wrong.
     """
-    lines = [line for _, line in numbered(text) if not is_blank(line)]
+    lines = [line for _, line in numbered_lines(text) if not is_blank(line)]
     if not lines or "\t" in lines[0] or sniff_json(lines[0]):
         return False
-    widths = {len(_BLANKS.split(line.strip(" "))) for line in lines}
-    return (len(widths) > 1 or max(widths) > _COLUMNS) and _FEW * sum(map(is_row, lines)) < len(lines)
+    widths = {len(_SPACES.split(line.strip(" "))) for line in lines}
+    return (len(widths) > 1 or max(widths) > _USUAL_COLUMNS) and _ROWS_BY_CHANCE * sum(map(_is_row, lines)) < len(lines)
 
 
 def write_conll(sentences: Iterable[Sentence]) -> str:
-    """Write word, tab and IOB2 tag on a line; what would not read back the same is refused."""
-    return written(sentences, _block)
+    """Write word, tab and IOB2 tag on a line; what reading would change is refused."""
+    return write_sentences(sentences, _block)
 
 
-def is_row(line: str) -> bool:
+def is_columns(lines: Sequence[str]) -> bool:
+    """Say whether most of some lines are rows of columns.
+
+    A text may end in what looks like a tag (the B-52), so a single row proves something only if it has a tab.
+    """
+    rows = sum(map(_is_row, lines))
+    return 2 * rows > len(lines) and (rows > 1 or sniff_conll(lines[0]))
+
+
+def _is_row(line: str) -> bool:
     """Say whether a line alone could be a row of columns: a word, and at the end a tag."""
-    cells = (_TAB if "\t" in line else _BLANKS).split(line.strip(" "))
+    cells = (_TAB if "\t" in line else _SPACES).split(line.strip(" "))
     try:
         split_tag(cells[-1])
     except InputError:
@@ -69,8 +79,8 @@ def is_row(line: str) -> bool:
 
 
 def _sentences(text: str, source: str) -> Iterator[tuple[list[str], list[str]]]:
-    for filled, rows in groupby(_rows(text, source), key=bool):
-        if filled:
+    for inside, rows in groupby(_rows(text, source), key=bool):
+        if inside:
             pairs = [row for row in rows if row]
             yield [word for word, _ in pairs], [tag for _, tag in pairs]
 
@@ -78,11 +88,11 @@ def _sentences(text: str, source: str) -> Iterator[tuple[list[str], list[str]]]:
 def _rows(text: str, source: str) -> Iterator[tuple[str, str] | None]:
     """Yield word and tag of every line, and None where a sentence ends."""
     separator, width = None, 0
-    for number, line in numbered(text):
+    for number, line in numbered_lines(text):
         if is_blank(line) or _DOCSTART.match(line):
             yield None
             continue
-        separator = separator or (_TAB if "\t" in line else _BLANKS)
+        separator = separator or (_TAB if "\t" in line else _SPACES)
         cells = separator.split(line.rstrip(" "))
         with error_location(f"{source}:{number}"):
             _check_width(len(cells), width)
@@ -95,11 +105,11 @@ def _check_width(found: int, before: int) -> None:
     columns = "1 column" if found == 1 else f"{found} columns"
     if before and found != before:
         raise InputError(
-            f"found {columns} where the lines before have {before}; give every line the same columns, parted by tabs "
-            "or by blanks as in the first line"
+            f"found {columns} where the lines before have {before}; give every line the same columns, separated "
+            "by tabs or by spaces as in the first line"
         )
     if found < 2:
-        raise InputError(f"found {columns}; a line needs a word and, parted by a tab or a blank, its tag")
+        raise InputError(f"found {columns}; a line needs a word and, separated by a tab or a space, its tag")
 
 
 def _check_cells(cells: Sequence[str]) -> None:
@@ -120,5 +130,5 @@ def _line(word: str, tag: str) -> str:
     if _DOCSTART.match(word):
         raise InputError(f"the word {word!r} would read back as the beginning of a document; replace it")
     if tag.endswith(" "):
-        raise InputError(f"the type in {tag!r} ends with a blank, which would be lost; rename it")
+        raise InputError(f"the type in {tag!r} ends with a space, which would be lost; rename it")
     return f"{word}\t{tag}\n"

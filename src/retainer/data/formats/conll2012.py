@@ -7,26 +7,26 @@ from itertools import groupby
 
 from retainer.data.corpus import Corpus
 from retainer.data.formats.brackets import Brackets
-from retainer.data.formats.ptb_escapes import plain, spelt
-from retainer.data.lines import error_location, is_blank, numbered, written
+from retainer.data.formats.ptb_escapes import escape_word, unescape_word
+from retainer.data.lines import error_location, is_blank, numbered_lines, write_sentences
 from retainer.data.spans import Sentence, Span
 from retainer.errors import InputError
 
-UNMARKED = "sentences of the genre pt, where nobody annotated names"
+UNANNOTATED_GENRE = "sentences of the genre pt, in which names are not annotated"
 """The oddity of OntoNotes' New Testament: all its words carry ``*``, which would teach that nothing is an entity."""
 
-UNENDED = "documents without #end document"
+_UNENDED = "documents without #end document"
 
 _WORD, _NAME = 3, 10
 """The columns of the word and of the entity, from 0."""
 
 _BEGIN, _END = "#begin document", "#end document"
 _PT = re.compile(rf"{_BEGIN} \(pt/")
-_BLANKS = re.compile(r"[ \t]+")
+_SPACES = re.compile(r"[ \t]+")
 _CELL = re.compile(r"((?:\([^()* \t\r\n]+)*)(?:(\*)|(?=\)))(\)*)")
 _TYPE = re.compile(r"[^()* \t\r\n]+")
 
-Row = tuple[int, str]
+_NumberedLine = tuple[int, str]
 """A line and its number."""
 
 
@@ -38,32 +38,32 @@ def sniff_conll2012(line: str) -> bool:
 def read_conll2012(text: str, source: str = "memory") -> Corpus:
     """Read the word (column 4) and the named entity (column 11: ``(ORG*``, ``*``, ``*)`` or ``(ORG)``) of every line.
 
-    A blank line or the edge of a document ends a sentence. Other columns may be as many as they like, the same number
+    A blank line or the edge of a document ends a sentence. There may be any number of other columns, the same
     for all words of a sentence.
     """
-    seen: Counter[str] = Counter()
+    oddities: Counter[str] = Counter()
     sentences: list[Sentence] = []
     for document, blocks in groupby(_blocks(text), key=lambda pair: pair[0]):
-        found = [_sentence(rows, source, seen) for _, rows in blocks]
+        found = [_sentence(rows, source, oddities) for _, rows in blocks]
         if _PT.match(document) and not any(sentence.spans for sentence in found):
-            seen[UNMARKED] += len(found)
+            oddities[UNANNOTATED_GENRE] += len(found)
         else:
             sentences += found
     begun, ended = (f"\n{text}".count(f"\n{mark}") for mark in (_BEGIN, _END))
-    seen[UNENDED] = max(0, begun - ended)
-    return Corpus(tuple(sentences), source, "conll2012", oddities=dict(+seen))
+    oddities[_UNENDED] = max(0, begun - ended)
+    return Corpus(tuple(sentences), source, "conll2012", oddities=dict(+oddities))
 
 
 def write_conll2012(sentences: Iterable[Sentence]) -> str:
-    """Write one document; columns that retainer knows nothing of are empty, and what would not come back is refused."""
-    text = written(sentences, _block)
+    """Write one document; columns that retainer does not know are empty, and what reading would change is refused."""
+    text = write_sentences(sentences, _block)
     return f"{_BEGIN} (retainer); part 000\n{text}{_END}\n" if text else ""
 
 
-def _blocks(text: str) -> Iterator[tuple[str, list[Row]]]:
+def _blocks(text: str) -> Iterator[tuple[str, list[_NumberedLine]]]:
     """Yield the lines of every sentence, with the line that began its document."""
-    document, rows = "", list[Row]()
-    for number, line in (*numbered(text), (0, "")):
+    document, rows = "", list[_NumberedLine]()
+    for number, line in (*numbered_lines(text), (0, "")):
         mark = line.startswith((_BEGIN, _END))
         if not mark and not is_blank(line):
             rows.append((number, line))
@@ -74,17 +74,17 @@ def _blocks(text: str) -> Iterator[tuple[str, list[Row]]]:
         document = line if mark else document
 
 
-def _sentence(rows: Sequence[Row], source: str, seen: Counter[str]) -> Sentence:
-    words, nest, width = list[str](), Brackets(seen), 0
+def _sentence(rows: Sequence[_NumberedLine], source: str, oddities: Counter[str]) -> Sentence:
+    words, brackets, width = list[str](), Brackets(oddities), 0
     for at, (number, line) in enumerate(rows):
         with error_location(f"{source}:{number}"):
-            cells = _BLANKS.split(line.strip(" \t"))
+            cells = _SPACES.split(line.strip(" \t"))
             width = _checked_width(len(cells), width)
-            words.append(plain(cells[_WORD]))
+            words.append(unescape_word(cells[_WORD]))
             if cells[_NAME] != "*":
-                _take(cells[_NAME], at, nest)
+                _read_cell(cells[_NAME], at, brackets)
     with error_location(f"{source}:{rows[-1][0]}"):
-        return Sentence(tuple(words), nest.spans())
+        return Sentence(tuple(words), brackets.spans())
 
 
 def _checked_width(found: int, before: int) -> int:
@@ -97,15 +97,15 @@ def _checked_width(found: int, before: int) -> int:
     return found
 
 
-def _take(cell: str, at: int, nest: Brackets) -> None:
-    """Open and close the entities that one cell speaks of."""
+def _read_cell(cell: str, at: int, brackets: Brackets) -> None:
+    """Open and close the entities of one cell."""
     match = _CELL.fullmatch(cell)
     if match is None:
         raise InputError(f"column {_NAME + 1} holds {cell!r}; expected an entity such as (ORG*, *, *) or (ORG)")
     for type_ in _TYPE.findall(match[1]):
-        nest.open(type_, at)
+        brackets.open(type_, at)
     for _ in match[3]:
-        nest.close(at + 1)
+        brackets.close(at + 1)
 
 
 def _block(sentence: Sentence) -> str:
@@ -114,10 +114,12 @@ def _block(sentence: Sentence) -> str:
         cells[span.start] = f"({_checked_type(span)}*"
         cells[span.end - 1] += ")"
     rows = enumerate(zip(sentence.words, cells, strict=True))
-    return "".join(f"retainer 0 {at} {spelt(word)} - * - - - - {cell} -\n" for at, (word, cell) in rows) + "\n"
+    return "".join(f"retainer 0 {at} {escape_word(word)} - * - - - - {cell} -\n" for at, (word, cell) in rows) + "\n"
 
 
 def _checked_type(span: Span) -> str:
     if not _TYPE.fullmatch(span.type):
-        raise InputError(f"the type {span.type!r} has a blank, a bracket or a star, which part cells here; rename it")
+        raise InputError(
+            f"the type {span.type!r} has a space, a bracket or a star, which separate cells here; rename it"
+        )
     return span.type

@@ -1,4 +1,4 @@
-"""The .name files of OntoNotes: a sentence on every line, its words parted by blanks, its entities in ENAMEX tags."""
+"""The .name files of OntoNotes: a sentence per line, its words separated by spaces, its entities in ENAMEX tags."""
 
 import re
 from collections import Counter
@@ -7,13 +7,13 @@ from xml.sax.saxutils import escape, unescape
 
 from retainer.data.corpus import Corpus
 from retainer.data.formats.brackets import Brackets
-from retainer.data.formats.char_spans import INNER
-from retainer.data.formats.ptb_escapes import plain, spelt
-from retainer.data.lines import error_location, is_blank, numbered, written
+from retainer.data.formats.char_spans import EDGE_INSIDE_WORD
+from retainer.data.formats.ptb_escapes import escape_word, unescape_word
+from retainer.data.lines import error_location, is_blank, numbered_lines, write_sentences
 from retainer.data.spans import Sentence, Span
 from retainer.errors import InputError
 
-UNENDED = "documents without </DOC>"
+_UNENDED = "documents without </DOC>"
 
 _QUOTES = {'"': "&quot;", "'": "&apos;"}
 _MARKS = {mark: quote for quote, mark in _QUOTES.items()}
@@ -22,7 +22,7 @@ _EDGE = re.compile(r"[ \t]*(<DOC(?:[ \t][^>]*)?>|</DOC>)[ \t]*")
 _TAG = re.compile(r"(<ENAMEX(?:[ \t][^>]*)?>|</ENAMEX[ \t]*>)")
 _TYPE = re.compile(r'[ \t]TYPE="([^"]+)"')
 _INSIDE = re.compile(r'[ \t][SE]_OFF="|</ENAMEX[ \t]*>(?=[^ \t<])|(?<=[^ \t>])<ENAMEX[ \t>]')
-"""Where an entity begins or ends inside a word: the offsets of OntoNotes, or a tag without a blank beside it."""
+"""Where an entity begins or ends inside a word: the offsets of OntoNotes, or a tag without a space beside it."""
 
 
 def sniff_enamex(line: str) -> bool:
@@ -31,49 +31,49 @@ def sniff_enamex(line: str) -> bool:
 
 
 def read_enamex(text: str, source: str = "memory") -> Corpus:
-    """Read ``<ENAMEX TYPE="ORG">…</ENAMEX>`` around the words between blanks, one sentence a line.
+    """Read ``<ENAMEX TYPE="ORG">…</ENAMEX>`` around words between spaces, one sentence per line.
 
     Where ``S_OFF`` or ``E_OFF`` say that only a part of a word is meant, the entity is the whole word, as in the
-    CoNLL-2012 columns of the same text; a tag that itself stands inside a word cuts it. Both are counted.
+    CoNLL-2012 columns of the same text; a tag inside a word cuts it. Both are counted.
     """
-    seen: Counter[str] = Counter()
+    oddities: Counter[str] = Counter()
     sentences, edges = [], Counter[bool]()
-    for number, line in numbered(text):
+    for number, line in numbered_lines(text):
         if edge := _EDGE.fullmatch(line):
             edges[edge[1] == "</DOC>"] += 1
         elif not is_blank(line):
             with error_location(f"{source}:{number}"):
-                sentences.append(_sentence(line, seen))
-    seen[UNENDED] = max(0, edges[False] - edges[True])
-    return Corpus(tuple(sentences), source, "enamex", oddities=dict(+seen))
+                sentences.append(_sentence(line, oddities))
+    oddities[_UNENDED] = max(0, edges[False] - edges[True])
+    return Corpus(tuple(sentences), source, "enamex", oddities=dict(+oddities))
 
 
 def write_enamex(sentences: Iterable[Sentence]) -> str:
-    """Write one document; what would not read back the same is refused."""
-    text = written(sentences, _line)
+    """Write one document; what reading would change is refused."""
+    text = write_sentences(sentences, _line)
     return f'<DOC DOCNO="retainer">\n{text}</DOC>\n' if text else ""
 
 
-def _sentence(line: str, seen: Counter[str]) -> Sentence:
-    words, nest = list[str](), Brackets(seen)
+def _sentence(line: str, oddities: Counter[str]) -> Sentence:
+    words, brackets = list[str](), Brackets(oddities)
     if "<" not in line:
         return Sentence(tuple(_words(line)))
     for at, piece in enumerate(_TAG.split(line)):
         if at % 2 == 0:
             words += _words(piece)
         elif piece.startswith("</"):
-            nest.close(len(words))
+            brackets.close(len(words))
         else:
-            nest.open(_type(piece), len(words))
-    seen[INNER] += len(_INSIDE.findall(line))
+            brackets.open(_type(piece), len(words))
+    oddities[EDGE_INSIDE_WORD] += len(_INSIDE.findall(line))
     if not words:
         raise InputError("found tags but no word between them; remove the line")
-    return Sentence(tuple(words), nest.spans())
+    return Sentence(tuple(words), brackets.spans())
 
 
 def _words(piece: str) -> list[str]:
     words = [word for word in piece.replace("\t", " ").split(" ") if word]
-    return [plain(unescape(word, _MARKS) if "&" in word else word) for word in words]
+    return [unescape_word(unescape(word, _MARKS) if "&" in word else word) for word in words]
 
 
 def _type(tag: str) -> str:
@@ -84,7 +84,7 @@ def _type(tag: str) -> str:
 
 
 def _line(sentence: Sentence) -> str:
-    words = [escape(spelt(word)) for word in sentence.words]
+    words = [escape(escape_word(word)) for word in sentence.words]
     for span in sentence.spans:
         words[span.start] = f'<ENAMEX TYPE="{_attribute(span)}">{words[span.start]}'
         words[span.end - 1] += "</ENAMEX>"

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from xml.sax.saxutils import quoteattr
 
 from retainer.data.corpus import Corpus
-from retainer.data.formats.i2b2_xml import ROOT, parse
-from retainer.data.formats.standoff import line_of, sentences_of
-from retainer.data.lines import written
+from retainer.data.formats.i2b2_xml import I2B2_ROOT, parse_note
+from retainer.data.formats.standoff import line_to_write, place_tags
+from retainer.data.lines import write_sentences
 from retainer.data.spans import Sentence, Span
 from retainer.errors import InputError
 
@@ -23,28 +23,28 @@ _ELEMENTS = {
 }
 _ELEMENT = {type_: element for element, types in _ELEMENTS.items() for type_ in types.split()}
 
-_START = re.compile(rf"<\?xml[ \t][^>]*\?>[ \t]*(<.*)?|<{ROOT}>[ \t]*(<.*)?|<!DOCTYPE[ \t]+{ROOT}\b.*")
+_START = re.compile(rf"<\?xml[ \t][^>]*\?>[ \t]*(<.*)?|<{I2B2_ROOT}>[ \t]*(<.*)?|<!DOCTYPE[ \t]+{I2B2_ROOT}\b.*")
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0d\x0e-\x1f\ufffe\uffff]")
-"""What XML cannot hold or, the carriage return, does not give back."""
+"""What XML cannot hold or, like the carriage return, does not keep."""
 
 
 def sniff_i2b2(line: str) -> bool:
-    """Recognise XML; whether it is the right one is for the reader to say."""
+    """Recognise XML; the reader refuses XML of other kinds."""
     return _START.fullmatch(line) is not None
 
 
 def read_i2b2(text: str, source: str = "memory") -> Corpus:
     """Read a note; every line with a visible character is a sentence, and the TYPE of a tag is its entity's type."""
-    seen: Counter[str] = Counter()
-    note = parse(text, source)
-    sentences = sentences_of(note.text, note.tags, source, seen)
-    return Corpus(sentences, source, "i2b2", oddities=dict(+seen))
+    oddities: Counter[str] = Counter()
+    note = parse_note(text, source)
+    sentences = place_tags(note.text, note.tags, source, oddities)
+    return Corpus(sentences, source, "i2b2", oddities=dict(+oddities))
 
 
 def write_i2b2(sentences: Iterable[Sentence]) -> str:
-    """Write one note, a sentence a line; there is no place for words, so reading cuts the text anew."""
+    """Write one note, a sentence per line; the format does not hold words, so reading cuts the text anew."""
     writer = _Writer()
-    text = written(sentences, writer.line)
+    text = write_sentences(sentences, writer.line)
     return writer.document(text) if text else ""
 
 
@@ -56,8 +56,8 @@ class _Writer:
         self._at = 0
 
     def line(self, sentence: Sentence) -> str:
-        """Return the line of a sentence, if it would come back as one."""
-        text, spans = line_of(sentence)
+        """Return the line of a sentence, if reading would give it back as one."""
+        text, spans = line_to_write(sentence)
         for part in (text, *(span.type for span in spans)):
             if bad := _ILLEGAL.search(part):
                 raise InputError(f"{bad[0]!r} is a character that XML cannot hold; remove it")
@@ -75,4 +75,4 @@ class _Writer:
         """Return the whole file."""
         safe = text.replace("]]>", "]]]]><![CDATA[>")
         head, tags = '<?xml version="1.0" encoding="UTF-8" ?>', "".join(self._tags)
-        return f"{head}\n<{ROOT}>\n<TEXT><![CDATA[{safe}]]></TEXT>\n<TAGS>\n{tags}</TAGS>\n</{ROOT}>\n"
+        return f"{head}\n<{I2B2_ROOT}>\n<TEXT><![CDATA[{safe}]]></TEXT>\n<TAGS>\n{tags}</TAGS>\n</{I2B2_ROOT}>\n"

@@ -1,4 +1,4 @@
-"""A clinical note in the XML of I2B2-2014: its text and its tags, before anybody checks the ones with the other."""
+"""A clinical note in the XML of I2B2-2014: its text and its tags, before they are checked against each other."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from xml.parsers import expat
 
-from retainer.data.formats.standoff import Tag
+from retainer.data.formats.standoff import StandoffTag
 from retainer.data.lines import error_location
 from retainer.data.spans import Span
 from retainer.errors import InputError
 
-ROOT = "deIdi2b2"
+I2B2_ROOT = "deIdi2b2"
 """The outermost element."""
 
 _NUMBER = re.compile("[0-9]{1,15}")
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class ClinicalNote:
     """A text and the tags that count its characters."""
 
     text: str
-    tags: tuple[Tag, ...]
+    tags: tuple[StandoffTag, ...]
 
 
-def parse(text: str, source: str) -> Note:
-    """Parse a note; nothing that it names is fetched, and one that brings a document type of its own is refused."""
+def parse_note(text: str, source: str) -> ClinicalNote:
+    """Parse a note; nothing that it names is fetched, and one with a document type of its own is refused."""
     reader = _Reader(source)
     try:
         reader.parser.Parse(text, True)
@@ -36,8 +36,10 @@ def parse(text: str, source: str) -> Note:
         raise InputError(f"{source}:{error.lineno}: this is not whole XML ({reason}); is the file damaged?") from error
     for part in ("TEXT", "TAGS"):
         if reader.parts.count(part) != 1:
-            raise InputError(f"{source}: found {reader.parts.count(part)} elements {part} in {ROOT}; there must be one")
-    return Note("".join(reader.pieces), tuple(reader.tags))
+            raise InputError(
+                f"{source}: found {reader.parts.count(part)} elements {part} in {I2B2_ROOT}; there must be one"
+            )
+    return ClinicalNote("".join(reader.pieces), tuple(reader.tags))
 
 
 class _Reader:
@@ -48,7 +50,7 @@ class _Reader:
         self.path: list[str] = []
         self.parts: list[str] = []
         self.pieces: list[str] = []
-        self.tags: list[Tag] = []
+        self.tags: list[StandoffTag] = []
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
         self.parser.StartDoctypeDeclHandler = self._doctype
@@ -62,8 +64,8 @@ class _Reader:
 
     def _start(self, name: str, attributes: Mapping[str, str]) -> None:
         with error_location(self._place()):
-            if not self.path and name != ROOT:
-                raise InputError(f"found <{name}> where <{ROOT}> must stand; is this a file of I2B2-2014?")
+            if not self.path and name != I2B2_ROOT:
+                raise InputError(f"found <{name}> where <{I2B2_ROOT}> must stand; is this a file of I2B2-2014?")
             if self.path[1:] == ["TEXT"]:
                 raise InputError(f"found <{name}> in TEXT, where only characters may stand")
             if self.path[1:] == ["TAGS"]:
@@ -83,21 +85,21 @@ class _Reader:
         return f"{self.source}:{self.parser.CurrentLineNumber}"
 
 
-def _tag(line: int, element: str, attributes: Mapping[str, str]) -> Tag:
+def _tag(line: int, element: str, attributes: Mapping[str, str]) -> StandoffTag:
     id_ = attributes.get("id", element)
     with error_location(f"tag {id_}"):
-        span = Span(_number(attributes, "start"), _number(attributes, "end"), _filled(attributes, "TYPE"))
-    return Tag(line, id_, span, attributes.get("text"))
+        span = Span(_number(attributes, "start"), _number(attributes, "end"), _attribute(attributes, "TYPE"))
+    return StandoffTag(line, id_, span, attributes.get("text"))
 
 
 def _number(attributes: Mapping[str, str], name: str) -> int:
-    value = _filled(attributes, name)
+    value = _attribute(attributes, name)
     if not _NUMBER.fullmatch(value):
         raise InputError(f"the attribute {name} is {value!r}; it must count characters")
     return int(value)
 
 
-def _filled(attributes: Mapping[str, str], name: str) -> str:
+def _attribute(attributes: Mapping[str, str], name: str) -> str:
     if not attributes.get(name):
         raise InputError(f"the attribute {name} is missing or empty; a tag needs start, end and TYPE")
     return attributes[name]

@@ -1,50 +1,53 @@
-"""How others count the characters of a text. We count code points; where an annotation shows its text, it tells."""
+"""The units in which other tools count the characters of a text.
+
+retainer counts code points. Where an annotation shows the text it covers, that decides which unit is meant.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-POINTS = ""
-UTF16 = "UTF-16 units"
-BREAKS = "the line ends of Windows as one character"
-MARK = "a byte order mark"
-"""What is counted otherwise than by us: browsers and Java count UTF-16 units; brat's server reads a Windows line end as
-one character, and a byte order mark as a character of the text."""
+CODE_POINTS = ""
+UTF16_UNITS = "UTF-16 units"
+WINDOWS_LINE_ENDS = "the line ends of Windows as one character"
+BYTE_ORDER_MARK = "a byte order mark"
+"""What is counted differently: browsers and Java count UTF-16 units; brat's server reads a Windows line end as one
+character, and a byte order mark as a character of the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetUnit:
-    """A way to count: for every offset the position in the text, or -1 where the offset is inside a character."""
+    """What offsets count, and for every offset the position in the text, or -1 inside a character."""
 
-    way: str
+    counted: str
     positions: Sequence[int]
 
     @property
     def oddities(self) -> list[str]:
-        """What to note of a text that was counted this way."""
-        return [f"texts whose offsets count {self.way}"] if self.way else []
+        """What to note of a text whose offsets count this."""
+        return [f"texts whose offsets count {self.counted}"] if self.counted else []
 
     def covered(self, text: str, start: int, end: int) -> str | None:
-        """Return the text between two offsets, or None where they are no offsets of the text."""
+        """Return the text between two offsets, or None where they lie outside the text."""
         if not 0 <= start < end < len(self.positions) or min(self.positions[start], self.positions[end]) < 0:
             return None
         return text[self.positions[start] : self.positions[end]]
 
 
-def offset_unit_for(text: str, ways: Sequence[str], fits: Callable[[OffsetUnit], bool]) -> OffsetUnit:
-    """Return the first ruler under which every annotation covers what it shows, or ours where none does."""
-    return next(filter(fits, (_ruler(text, way) for way in ways)), _ruler(text, POINTS))
+def find_offset_unit(text: str, candidates: Sequence[str], fits: Callable[[OffsetUnit], bool]) -> OffsetUnit:
+    """Return the first unit in which every annotation covers what it shows, or code points where there is none."""
+    return next(filter(fits, (_offset_unit(text, counted) for counted in candidates)), _offset_unit(text, CODE_POINTS))
 
 
-def _ruler(text: str, way: str) -> OffsetUnit:
+def _offset_unit(text: str, counted: str) -> OffsetUnit:
     positions: dict[str, Callable[[], Sequence[int]]] = {
-        POINTS: lambda: range(len(text) + 1),
-        UTF16: lambda: [*_utf16(text), len(text)],
-        BREAKS: lambda: [*_breaks(text), len(text)],
-        MARK: lambda: range(-1, len(text) + 1),
+        CODE_POINTS: lambda: range(len(text) + 1),
+        UTF16_UNITS: lambda: [*_utf16(text), len(text)],
+        WINDOWS_LINE_ENDS: lambda: [*_line_ends(text), len(text)],
+        BYTE_ORDER_MARK: lambda: range(-1, len(text) + 1),
     }
-    return OffsetUnit(way, positions[way]())
+    return OffsetUnit(counted, positions[counted]())
 
 
 def _utf16(text: str) -> Iterator[int]:
@@ -54,6 +57,6 @@ def _utf16(text: str) -> Iterator[int]:
             yield -1
 
 
-def _breaks(text: str) -> Iterator[int]:
+def _line_ends(text: str) -> Iterator[int]:
     """Leave out the line feed after a carriage return, so that both count once."""
     return (at for at, character in enumerate(text) if character != "\n" or text[at - 1 : at] != "\r")

@@ -1,4 +1,4 @@
-"""JSON records: one to a line, or in a list; and what their fields must be."""
+"""JSON records, one per line or in a list, and the kinds their fields must have."""
 
 import json
 import re
@@ -6,13 +6,13 @@ import reprlib
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from retainer.data.lines import error_location, is_blank, numbered
+from retainer.data.lines import error_location, is_blank, numbered_lines
 from retainer.errors import InputError
 
-Record = dict[str, Any]
+JsonRecord = dict[str, Any]
 
-EMPTY = "empty texts"
-"""The oddity of a record without a word; it is passed over."""
+EMPTY_TEXTS = "empty texts"
+"""The oddity of a text without a word."""
 
 _T = TypeVar("_T")
 _NAMES = {str: "a string", int: "a whole number", list: "a list", dict: "an object"}
@@ -38,22 +38,22 @@ def sniff_list(line: str) -> bool:
 def keys_of(line: str) -> frozenset[str]:
     """Return the keys of the record on a line; a line that holds none has no keys."""
     try:
-        return frozenset(parse(line))
+        return frozenset(parse_record(line))
     except InputError:
         return frozenset()
 
 
-def records(text: str, source: str) -> Iterator[tuple[str, Record]]:
-    """Yield the place of every record, for complaints about it, and the record."""
-    for number, line in numbered(text):
+def numbered_records(text: str, source: str) -> Iterator[tuple[str, JsonRecord]]:
+    """Yield the place of every record, for errors about it, and the record."""
+    for number, line in numbered_lines(text):
         if not is_blank(line):
             where = f"{source}:{number}"
             with error_location(where):
-                record = parse(line)
+                record = parse_record(line)
             yield where, record
 
 
-def parse(line: str) -> Record:
+def parse_record(line: str) -> JsonRecord:
     """Return the record on a line."""
     try:
         value = json.loads(line)
@@ -66,8 +66,8 @@ def parse(line: str) -> Record:
     return value
 
 
-def listed(text: str, source: str) -> Iterator[tuple[str, Record]]:
-    """Yield the place of every record in a JSON list, which may go over many lines, and the record."""
+def numbered_members(text: str, source: str) -> Iterator[tuple[str, JsonRecord]]:
+    """Yield the place of every record in a JSON list, which may take many lines, and the record."""
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -79,7 +79,7 @@ def listed(text: str, source: str) -> Iterator[tuple[str, Record]]:
     for line, value in zip(_lines(text, len(values)), values, strict=True):
         where = f"{source}:{line}"
         with error_location(where):
-            record = checked(value, dict)
+            record = require_kind(value, dict)
             if half:
                 _refuse_surrogates(record)
         yield where, record
@@ -90,7 +90,7 @@ def _reason(error: Exception) -> str:
 
 
 def _lines(text: str, count: int) -> Iterator[int]:
-    """Yield the lines on which the members of a list begin: the decoder does not tell, so it walks through again."""
+    """Yield the lines on which the members of a list begin; the decoder does not report them, so it runs once more."""
     decoder, at, line = json.JSONDecoder(), text.index("[") + 1, 1 + text.count("\n", 0, text.index("["))
     for _ in range(count):
         match = _BETWEEN.match(text, at)
@@ -101,42 +101,42 @@ def _lines(text: str, count: int) -> Iterator[int]:
         line += text.count("\n", start, at)
 
 
-def _refuse_surrogates(record: Record) -> None:
-    """JSON can spell half a character; no tokenizer takes it and no file can hold it."""
+def _refuse_surrogates(record: JsonRecord) -> None:
+    """Refuse half a character, which JSON can hold and no tokenizer or file can."""
     try:
-        dump(record).encode()
+        record_line(record).encode()
     except UnicodeEncodeError as error:
-        raise InputError("found half a surrogate pair, which is no character; remove it") from error
+        raise InputError("found half a surrogate pair, which is not a character; remove it") from error
 
 
-def dump(record: Record) -> str:
+def record_line(record: JsonRecord) -> str:
     """Return the line of a record."""
     return json.dumps(record, ensure_ascii=False) + "\n"
 
 
-def checked(value: Any, kind: type[_T]) -> _T:
-    """Return ``value`` if it is of exactly that kind: to Python ``true`` is a number, but it is no offset."""
+def require_kind(value: Any, kind: type[_T]) -> _T:
+    """Return ``value`` if it is of exactly that kind: to Python ``true`` is a number, but it is not an offset."""
     if type(value) is not kind:
         raise InputError(f"must be {_NAMES[kind]}, found {reprlib.repr(value)}")
     return value
 
 
-def field(record: Record, key: str, kind: type[_T]) -> _T:
+def require_field(record: JsonRecord, key: str, kind: type[_T]) -> _T:
     """Return a field that must be there."""
     if key not in record:
-        raise InputError(f"the key {key!r} is missing; found {_listed(record)}")
+        raise InputError(f"the key {key!r} is missing; found {_key_names(record)}")
     with error_location(key):
-        return checked(record[key], kind)
+        return require_kind(record[key], kind)
 
 
-def each(record: Record, key: str, make: Callable[[Any], _T]) -> list[_T]:
-    """Make something of every member of a list; complaints name the member."""
-    made = []
-    for number, member in enumerate(field(record, key, list)):
+def each_member(record: JsonRecord, key: str, make: Callable[[Any], _T]) -> list[_T]:
+    """Make something of every member of a list; errors name the member."""
+    results = []
+    for number, member in enumerate(require_field(record, key, list)):
         with error_location(f"{key}[{number}]"):
-            made.append(make(member))
-    return made
+            results.append(make(member))
+    return results
 
 
-def _listed(record: Record) -> str:
+def _key_names(record: JsonRecord) -> str:
     return ", ".join(map(repr, record)) or "no keys"

@@ -1,11 +1,11 @@
 """The table of formats: what each is called, how it is read, written and recognised."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from retainer.data.corpus import Corpus
 from retainer.data.formats.brat import read_brat, sniff_brat, write_brat
-from retainer.data.formats.conll import read_conll, sniff_conll, write_conll
+from retainer.data.formats.conll import is_columns, read_conll, sniff_conll, write_conll
 from retainer.data.formats.conll2012 import read_conll2012, sniff_conll2012, write_conll2012
 from retainer.data.formats.doccano import read_doccano, sniff_doccano, write_doccano
 from retainer.data.formats.enamex import read_enamex, sniff_enamex, write_enamex
@@ -20,7 +20,6 @@ from retainer.data.formats.labelstudio import (
 from retainer.data.formats.prodigy import read_prodigy, sniff_prodigy, suggest_prodigy, write_prodigy
 from retainer.data.formats.records import sniff_json
 from retainer.data.formats.tokens import write_tokens
-from retainer.data.lines import opening
 from retainer.data.spans import Sentence
 from retainer.data.suggested import Suggested
 from retainer.errors import unknown
@@ -49,23 +48,32 @@ FORMATS: dict[str, Format] = {
 }
 """The formats by name, in the order in which a file is tried; columns come last because they can look like anything."""
 
+COLUMN_FORMAT = "conll"
+"""The format whose lines may look like plain text, so that more than the first line decides."""
+
 SUGGESTIONS: dict[str, Callable[[Iterable[Suggested], str], str]] = {
     "labelstudio": suggest_labelstudio,
     "prodigy": suggest_prodigy,
 }
-"""The formats in which what a model found can be given to a person to correct; they take the name of the model too."""
+"""The formats that hold suggestions of a model for a person to correct; they take the name of the model too."""
 
 
-def named(name: str) -> Format:
+def find_format(name: str) -> Format:
     """Return a format by its name."""
     if name in FORMATS:
         return FORMATS[name]
     raise unknown("format", name, sorted(FORMATS))
 
 
-def sniffed(text: str) -> Format:
-    """Return the format that the first line of a text speaks of; a tag after a tab tells columns from all but brat."""
-    line = opening(text)
-    if sniff_conll(line) and not sniff_brat(line):
-        return FORMATS["conll"]
-    return next(format for format in FORMATS.values() if format.sniff(line))
+def recognise(lines: Sequence[str]) -> str | None:
+    """Name the format of a file by its first lines that are not blank, or return None for plain text.
+
+    The first line decides, and a tag after a tab in it means columns, since their words may look like anything. What no
+    other format claims is columns if most of its lines are, and plain text otherwise.
+    """
+    first = lines[0] if lines else ""
+    if not sniff_conll(first) or sniff_brat(first):
+        name = next(name for name, format in FORMATS.items() if format.sniff(first))
+        if name != COLUMN_FORMAT:
+            return name
+    return COLUMN_FORMAT if is_columns(lines) else None

@@ -4,46 +4,65 @@ from collections.abc import Iterable
 from typing import Any
 
 from retainer.data.corpus import Corpus
-from retainer.data.formats.records import EMPTY, Record, checked, dump, each, keys_of, records
-from retainer.data.formats.tagged import Row, tagged
-from retainer.data.lines import error_location, written
-from retainer.data.spans import Sentence, split_tag, tags_of
+from retainer.data.formats.records import (
+    EMPTY_TEXTS,
+    JsonRecord,
+    each_member,
+    keys_of,
+    numbered_records,
+    record_line,
+    require_kind,
+)
+from retainer.data.formats.tagged import TaggedWords, decode_tags
+from retainer.data.lines import error_location, write_sentences
+from retainer.data.spans import Sentence
+from retainer.data.tags import split_tag, tags_of
 from retainer.errors import InputError
 
-_TAGS = ("ner_tags", "tags", "labels")
+TAG_KEYS = ("ner_tags", "tags", "labels")
+"""The keys under which datasets hold the tags of their words."""
 
 
 def sniff_tokens(line: str) -> bool:
     """Recognise a record by its words and tags."""
     keys = keys_of(line)
-    return "tokens" in keys and not keys.isdisjoint(_TAGS)
+    return "tokens" in keys and not keys.isdisjoint(TAG_KEYS)
 
 
 def read_tokens(text: str, source: str = "memory") -> Corpus:
     """Read ``{"tokens": [...], "ner_tags": [...]}``; the tags may also be called ``tags`` or ``labels``."""
     rows = []
-    for where, record in records(text, source):
+    for where, record in numbered_records(text, source):
         with error_location(where):
             rows.append(_row(record))
-    filled = [row for row in rows if row[0]]
-    return tagged(filled, source, "jsonl", {EMPTY: len(rows) - len(filled)})
+    worded = [row for row in rows if row[0]]
+    return decode_tags(worded, source, "jsonl", {EMPTY_TEXTS: len(rows) - len(worded)})
 
 
 def write_tokens(sentences: Iterable[Sentence]) -> str:
-    """Write words and IOB2 tags; a running text, where there was one, is left behind."""
-    return written(sentences, lambda one: dump({"tokens": list(one.words), "ner_tags": tags_of(one)}))
+    """Write words and IOB2 tags; a running text, where there was one, is lost."""
+    return write_sentences(sentences, lambda sentence: record_line(_record(sentence)))
 
 
-def _row(record: Record) -> Row:
-    key = next((key for key in _TAGS if key in record), _TAGS[0])
-    words, tags = each(record, "tokens", _word), each(record, key, _tag)
+def words_of(record: JsonRecord) -> list[str]:
+    """Return the words of a record."""
+    return each_member(record, "tokens", _word)
+
+
+def _record(sentence: Sentence) -> JsonRecord:
+    return {"tokens": list(sentence.words), "ner_tags": tags_of(sentence)}
+
+
+def _row(record: JsonRecord) -> TaggedWords:
+    key = next((key for key in TAG_KEYS if key in record), TAG_KEYS[0])
+    words, tags = words_of(record), each_member(record, key, _tag)
     if len(words) != len(tags):
         raise InputError(f"found {len(words)} tokens and {len(tags)} {key}; every token needs one tag")
     return words, tags
 
 
 def _word(value: Any) -> str:
-    word = checked(value, str)
+    word = require_kind(value, str)
     if not word:
         raise InputError("the word is empty; leave it out, and its tag too")
     return word
@@ -52,6 +71,6 @@ def _word(value: Any) -> str:
 def _tag(value: Any) -> str:
     if type(value) is int:
         raise InputError(f"found the number {value}, and numbers carry no names; write tags as strings such as 'B-PER'")
-    tag = checked(value, str)
+    tag = require_kind(value, str)
     split_tag(tag)
     return tag

@@ -12,7 +12,7 @@ from retainer.bench.preset import preset, presets
 from retainer.bench.result import CellResult
 from retainer.data.corpus import Corpus
 from retainer.data.spans import Span
-from retainer.data.splits import read_parts
+from retainer.data.splits import read_splits
 from retainer.errors import InputError
 from retainer.report.bench.ranking import Ranking, rankings
 from retainer.report.bench.rows import MethodRow, row_name, with_distinct_variants
@@ -122,4 +122,4 @@ def read_bench_corpus(data: Path) -> CorpusSplits:
     """Read the corpus the cells were measured on."""
     if not data.exists():
         raise InputError(f"there is no {data}; --data takes what the bench was given")
-    return read_parts(data)
+    return read_splits(data)

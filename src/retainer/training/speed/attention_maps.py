@@ -26,11 +26,10 @@ def attend(
     key: Tensor,
     value: Tensor,
     attention_mask: Tensor | None,
-    scaling: float | None = None,
-    dropout: float = 0.0,
-    **_: Any,
+    **options: Any,
 ) -> tuple[Tensor, Tensor]:
     """Attend as transformers' plain attention does, and return the maps before dropout."""
+    scaling, dropout = options.get("scaling"), options.get("dropout", 0.0)
     scores = query @ key.transpose(2, 3) * (query.shape[-1] ** -0.5 if scaling is None else scaling)
     maps = (scores if attention_mask is None else scores + attention_mask).softmax(dim=-1)
     mixed = nn.functional.dropout(maps, p=dropout, training=module.training) @ value
