@@ -10,6 +10,7 @@ import contextlib
 from dataclasses import replace
 from pathlib import Path
 
+import loading
 import pytest
 import slow_work
 import torch
@@ -31,6 +32,10 @@ from retainer.data.generated import generate
 
 def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="only tests that start no process, browser or training")
+
+
+def pytest_collection_finish():
+    loading.finished()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -489,7 +489,14 @@ class TestWithoutRepeatableKernels:
             assert not torch.are_deterministic_algorithms_enabled()
             assert torch.utils.deterministic.fill_uninitialized_memory is filling
 
-    def test_an_encoder_may_index_its_weights(self):
+    @pytest.fixture
+    def several_threads(self):
+        usual = torch.get_num_threads()
+        torch.set_num_threads(4)
+        yield
+        torch.set_num_threads(usual)
+
+    def test_an_encoder_may_index_its_weights(self, several_threads):
         """On a CPU the threads add up the gradient of that in the order in which they come, unless asked not to."""
         rows, towards = torch.randint(50, (4000,)), torch.randn(4000, 64)
         results = []
