@@ -7,8 +7,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is loaded: tiny mo
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import contextlib
+from dataclasses import replace
 from pathlib import Path
 
+import loading
 import pytest
 import slow_work
 import torch
@@ -30,6 +32,10 @@ from retainer.data.generated import generate
 
 def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="only tests that start no process, browser or training")
+
+
+def pytest_collection_finish():
+    loading.finished()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -168,6 +174,12 @@ def city():
     from retainer.data.tasks import hide
 
     return hide(generate(60, seed=5, types=["artist", "city"]), ["city"])
+
+
+@pytest.fixture(scope="session")
+def few(city):
+    """Three batches of these sentences, for what is tried with every method."""
+    return replace(city, sentences=city.sentences[:24])
 
 
 @pytest.fixture(scope="session")
