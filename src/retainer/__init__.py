@@ -96,6 +96,11 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    """Name the public surface, for completion."""
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used."""
     if name not in _MODULE_OF:

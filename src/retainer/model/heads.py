@@ -7,7 +7,7 @@ growing, bit for bit, and the old rows can be frozen by themselves; rows that ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Self, cast
+from typing import ClassVar, Literal, Self, cast
 
 import torch
 from torch import Tensor, nn
@@ -39,6 +39,8 @@ class Head(nn.Module):
     """
 
     kind: HeadKind
+    scaled: ClassVar[bool] = False
+    """Whether a scale takes the place of the bias."""
     norm: Tensor
     retaught_at: Tensor
 
@@ -54,10 +56,13 @@ class Head(nn.Module):
         super().__init__()
         self.old, self.new = old, new
         self.register_buffer("norm", torch.tensor(float(norm)))
-        self.sigma = nn.Parameter(torch.tensor(float(sigma)), requires_grad=False)
+        self.sigma = nn.Parameter(torch.tensor(float(sigma)), requires_grad=self.scaled)
         at = torch.tensor(retaught, dtype=torch.long, device=old.weight.device)
         self.register_buffer("retaught_at", at, persistent=False)
         self.retaught = Rows(old.weight[at], old.bias[at]) if retaught else None
+        if self.scaled:
+            for rows in self.blocks:
+                rows.bias.requires_grad_(False)
 
     @classmethod
     def empty(cls, width: int) -> Self:
@@ -180,19 +185,7 @@ class ScaledHead(Head):
     heads are stored alike. ``norm`` is known once training is over; only folding needs it.
     """
 
-    def __init__(
-        self,
-        old: Rows,
-        new: Rows | None = None,
-        retaught: Sequence[int] = (),
-        *,
-        sigma: float = 1.0,
-        norm: float = 1.0,
-    ) -> None:
-        super().__init__(old, new, retaught, sigma=sigma, norm=norm)
-        self.sigma.requires_grad_(True)
-        for rows in self.blocks:
-            rows.bias.requires_grad_(False)
+    scaled: ClassVar[bool] = True
 
     @classmethod
     def empty(cls, width: int) -> Self:

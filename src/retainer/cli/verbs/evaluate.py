@@ -104,7 +104,7 @@ def _trust(reliability: dict[str, Any], calibrated: bool) -> str:
     plain, better = (reliability[name]["error"] for name in ("plain", "calibrated"))
     if plain is None:
         return "nothing was found, so nothing can be said about scores"
-    after = f"; {better:.1f} with --calibrated" if calibrated else ""
+    after = f"; {better:.1f} with predict --calibrated" if calibrated else ""
     return f"scores are {plain:.1f} points from the share of entities that is right{after}"
 
 

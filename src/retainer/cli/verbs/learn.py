@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retainer.cli.output import balance_table, say, say_json, say_table
-from retainer.errors import InputError, nearest
+from retainer.errors import InputError, nearest, unknown
 from retainer.files import in_words, require_free, size_of
+from retainer.methods import METHODS, learnable
 from retainer.methods import method as find_method
 from retainer.plurals import amount, sentences
 from retainer.training.recipe import ENOUGH_TO_SELECT, RECIPE_FIELDS, Recipe
@@ -66,11 +67,11 @@ def learn(
     :param method: how to keep the old types: {methods} (docs/methods.md)
     :param set: any field of the method or the recipe, such as --set.temperature 0.5 --set.lr 5e-5
     :param dev: annotated file to choose the epoch on (default: a tenth of DATA is set aside)
-    :param exemplars: annotated file with sentences of types the model knows, if some could be kept; they join DATA, and
+    :param exemplars: annotated file with sentences of types the model knows, if you kept some; they join DATA, and
         their O words are not treated as negatives for the new types
     :param recipe: retainer (AdamW) or paper (SGD, as published)
-    :param epochs: most passes over DATA (default: the recipe's, 10); it stops early after 3 without a better dev
-        score (--set.patience 0 disables early stopping)
+    :param epochs: maximum passes over DATA (default: the recipe's, 10); training stops early after 3 without a better
+        dev score (--set.patience 0 disables early stopping)
     :param seed: fixes everything that is random
     :param device: auto, cpu or cuda
     :param keep_parent: keep what is needed to restore the previous version (retainer rollback) inside the new one:
@@ -151,7 +152,7 @@ def _report_preview(request: LearnRequest, out: str, reproduces: Reproduction | 
         + (" if it does not stop early, and the dev scores" * bool(seen.dev and seen.dev["chooses"])),
     ]
     for type_, facts in (seen.pseudo_labels or {}).items():
-        lines.append(f"would take {amount(facts['count'], 'unannotated entity', 'unannotated entities')} for {type_}")
+        lines.append(f"would treat {amount(facts['count'], 'unannotated entity', 'unannotated entities')} as {type_}")
         lines.extend(f"    {example}" for example in facts["examples"])
     say("\n".join([*lines, "", "nothing was learned and nothing was written"]))
 
@@ -162,6 +163,8 @@ def _duration(seconds: float) -> str:
 
 def configure(recipe: str, method: str, changes: dict[str, Any]) -> tuple[Recipe, Method]:
     """Return the recipe and the method with some of their fields changed; each name belongs to one of the two."""
+    if method not in METHODS:
+        raise unknown("method", method, learnable())
     of_method = {field.name for field in dataclasses.fields(find_method(method))}
     for name in changes:
         if name not in RECIPE_FIELDS | of_method:
