@@ -17,7 +17,7 @@ test: $(READY)  ## the whole suite, at most five minutes on two cores, no networ
 	$(PYTEST)
 
 quick: $(READY)  ## the tests that start no process, browser or training, at most a minute
-	$(PYTEST) --quick
+	RETAINER_TESTS=quick $(PYTEST) --quick
 
 docs-test: $(READY)  ## run every command of the README and of docs/, a few minutes on two cores, no network
 	$(BIN)/python -m pytest tests/docs -n $(WORKERS) --maxschedchunk 1

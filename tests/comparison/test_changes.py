@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from property_examples import examples
 
 from retainer.comparison.agreement import DRAWS, AgreementCounter, TypeAgreement
 from retainer.comparison.changes import CHANGE_KINDS, Case, Cases, Change, changes
@@ -90,7 +91,7 @@ class TestPairs:
         assert changes((), ()) == ()
 
     @given(entities(), entities())
-    @settings(max_examples=400, deadline=None)
+    @settings(max_examples=examples(400), deadline=None)
     def test_as_slowly(self, old, new):
         found = changes(old, new)
         assert Counter((one.kind, one.old, one.new) for one in found) == slowly(old, new)

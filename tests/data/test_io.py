@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from property_examples import examples
 
 from retainer.data.corpus import Corpus, fingerprint
 from retainer.data.formats.conll import read_conll, write_conll
@@ -613,7 +614,7 @@ def path(tmp_path_factory):
     return tmp_path_factory.mktemp("round") / "trip"
 
 
-MANY = settings(max_examples=100, deadline=None)
+MANY = settings(max_examples=examples(100), deadline=None)
 
 
 @MANY

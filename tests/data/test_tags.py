@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from property_examples import examples
 from sentence_strategies import TYPES, sentences
 from seqeval.metrics.sequence_labeling import get_entities
 
@@ -34,7 +35,7 @@ def test_a_tag_of_no_scheme_is_named(tag):
     assert repr(tag) in str(caught.value)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.lists(TAGS, max_size=12))
 def test_spans_agree_with_seqeval(tags):
     assert spans_of(tags) == tuple(Span(start, end + 1, type_) for type_, start, end in get_entities(tags))

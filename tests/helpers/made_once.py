@@ -1,6 +1,7 @@
 """Folders that one process of a test run makes, and all of them use."""
 
 import os
+import shutil
 
 from filelock import FileLock
 
@@ -12,8 +13,11 @@ def made_once(tmp_path_factory, name, make):
     complete = folder.with_name(f"{name}.complete")
     with FileLock(folder.with_name(f"{name}.lock")):
         if not complete.exists():
-            assert not folder.exists(), f"{name} is needed here, and making it failed before"
             folder.mkdir()
-            make(folder)
+            try:
+                make(folder)
+            except BaseException:  # a skip, too: the next process that needs it gets the same answer
+                shutil.rmtree(folder)
+                raise
             complete.touch()
     return folder

@@ -31,7 +31,7 @@ def sequences(prefixes):
 def test_same_as_seqeval_per_sentence(prefixes):
     labels = Labels(("O", *(f"{letter}-{type_}" for letter in prefixes for type_ in TYPES)))
 
-    @settings(max_examples=examples(200), deadline=None)
+    @settings(max_examples=examples(200, thorough=5), deadline=None)
     @given(sequences(prefixes))
     def check(sentences):
         gold = [[pair[0] for pair in sentence] for sentence in sentences]
@@ -58,7 +58,7 @@ def test_same_as_seqeval_per_sentence(prefixes):
 def test_decoding_equals_the_plain_decoder():
     labels = Labels(("O", *(f"{letter}-{type_}" for letter in "BIES" for type_ in TYPES)))
 
-    @settings(max_examples=examples(100), deadline=None)
+    @settings(max_examples=examples(100, thorough=5), deadline=None)
     @given(sequences("BIES"))
     def check(sentences):
         tags = [[pair[1] for pair in sentence] for sentence in sentences]

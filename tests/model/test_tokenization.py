@@ -3,6 +3,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from property_examples import examples
 from tiny import pieces
 
 from retainer.data.generated import generate
@@ -72,7 +73,7 @@ def test_empty_sentences_have_no_window(wordpiece):
     assert Tokenization(wordpiece, 32)([]).word_count == 0
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=200), st.integers(4, 30))
 def test_windows_own_every_word_once(lengths, room):
     made = windows(lengths, room)

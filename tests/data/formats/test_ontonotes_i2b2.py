@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from property_examples import examples
 
 from retainer.bench.cell import Cell
 from retainer.bench.preset import preset
@@ -449,7 +450,7 @@ WORDS = st.text(CHARACTERS, min_size=1, max_size=6) | st.sampled_from(
     ["(", "[", "}", ".", "]]>", "&amp;", "<DOC>", "#"]
 )
 TYPES = st.text(CHARACTERS, min_size=1, max_size=4) | st.sampled_from(["PERSON", "GPE"])
-MANY = settings(max_examples=100, deadline=None)
+MANY = settings(max_examples=examples(100), deadline=None)
 
 
 def without(text, characters):
