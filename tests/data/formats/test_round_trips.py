@@ -5,7 +5,6 @@ from collections import Counter
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from property_examples import examples
 
 from retainer.data.corpus import Corpus
 from retainer.data.documents import join_documents
@@ -106,7 +105,7 @@ def test_what_is_taken_comes_back():
     """Each sentence is refused, or comes back as it is among all others that were taken."""
     tried, taken = 0, Counter()
 
-    @settings(max_examples=examples(700), deadline=None)
+    @settings(max_examples=700, deadline=None)
     @given(sentences(WILD, SPECIAL, WILD_TYPES))
     def check(made):
         nonlocal tried
@@ -122,7 +121,7 @@ def test_what_is_taken_comes_back():
     assert min(taken[format] for format in FORMATS) > 1000, taken
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(made=sentences(TAME, ["New", "\U0001f600"], TAME_TYPES))
 def test_ordinary_sentences_are_never_refused(made):
     """Letters, emoji, marks and scripts of any direction; and the line ends of Windows change nothing."""
@@ -142,7 +141,7 @@ def test_files_are_known_by_what_they_hold(folder, format):
     """The same through real files, whose format is not named; the first word may look like any other format."""
     numbers = iter(range(10**6))
 
-    @settings(max_examples=examples(60), deadline=None)
+    @settings(max_examples=60, deadline=None)
     @given(st.lists(st.sampled_from(SPECIAL) | st.text(WILD, min_size=1, max_size=3), min_size=1, max_size=3))
     @example(["\ufeffa"])
     def check(words):
