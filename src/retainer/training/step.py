@@ -17,10 +17,11 @@ from retainer.model.batches import Batch, Encoded
 from retainer.model.predict import run_tagger
 from retainer.model.tagger import Tagger
 from retainer.model.tagger_output import TaggerOutput
+from retainer.training.embedding_gradient import repeatable_embeddings
 from retainer.training.prepare import PreparedTask
 from retainer.training.recipe import Recipe
 from retainer.training.speed.mixed_precision import FullPrecision, MixedPrecision, has_bfloat16
-from retainer.training.teacher_targets import merge_new_into_outside
+from retainer.training.teacher_targets import merge_into_outside
 
 
 class TrainingStep:
@@ -36,6 +37,8 @@ class TrainingStep:
         half = recipe.precision == "auto" and has_bfloat16(device)
         self.arithmetic = MixedPrecision(student) if half else FullPrecision(student)
         self.optimizer = _optimizer(student, recipe, recipe.head_factor * task.method.head_speed)
+        self.asks = device.type == "cpu"
+        """Whether a step may ask the device for a number; one that is recorded cannot."""
         self.steps = slice_.steps(recipe.batch)
         self.rates = _rates(recipe, self.steps, self.optimizer, task.base).to(device)
         self.rate = self.rates[0].clone()
@@ -54,7 +57,8 @@ class TrainingStep:
     def __call__(self, windows: Tensor, length: int) -> None:
         """Make one step; nothing in here waits for the device."""
         self.arithmetic.clear()
-        terms = self._terms(windows, length)
+        with repeatable_embeddings(windows.device):
+            terms = self._terms(windows, length)
         values = torch.stack(list(terms.values()))
         values.sum().backward()  # type: ignore[no-untyped-call]
         self.arithmetic.collect()
@@ -69,7 +73,7 @@ class TrainingStep:
         rows = batch.words.flatten()
         labels = task.tokens.labels[rows.clamp(min=0)].masked_fill(rows < 0, IGNORE)
         given = Tokens(labels, rows, task.tokens.outside, task.tokens.old)
-        student = self._with_open_words(self._student_output(batch, given), given)
+        student = self._with_open_labels(self._student_output(batch, given), given)
         clock = Clock(self.step // self.steps, self.recipe.epochs, self.step, self.recipe.epochs * self.steps)
         with torch.no_grad():
             teacher = task.teacher.outputs(batch, task.method.needs)
@@ -81,21 +85,43 @@ class TrainingStep:
         method, tagger = self.task.method, self.arithmetic.tagger
         student = tagger.outputs(batch, method.needs)
         if (gone := method.leave_out(given)) is not None:
-            rest, places = self.slice.without(batch, gone)
-            student = replace(student, second_view=_moved(tagger.outputs(rest), places))
+            student = replace(student, second_view=self._second_look(batch, gone.view_as(batch.ids)))
         if (matches := method.matches(given, self.task.memory)) is not None:
             with torch.no_grad():
                 student = replace(student, matched=tagger.head(self.epoch_vectors[matches.clamp(min=0)]))
         return student
 
-    def _with_open_words(self, student: TaggerOutput, given: Tokens) -> TaggerOutput:
-        """Merge the new labels into O where a new type stays possible; without exemplars, return the very same."""
-        open_words = self.task.open
-        if open_words is None or student.logits.shape[-1] == given.old:
+    def _second_look(self, batch: Batch, gone: Tensor) -> TaggerOutput | None:
+        """Return the student's output for sentences without some words; None where nothing is left out.
+
+        A part of the batch is a random part, for batches are shuffled. Where a step may ask which sentences have lost
+        words, only those are looked at; else all of the part are, and the others do not count.
+        """
+        tagger, share = self.arithmetic.tagger, self.task.method.look_share
+        if share is None:
+            rest, places = self.slice.without(batch, gone)
+            return _moved(tagger.outputs(rest), places)
+        first = gone[: max(1, round(share * self._own_rows(len(gone))))]
+        rows = torch.arange(len(first), device=gone.device)
+        if self.asks:
+            rows = first.any(dim=1).nonzero().flatten()
+            if not len(rows):
+                return None
+        part = Batch(batch.ids[rows], batch.mask[rows], batch.words[rows])
+        rest, places = self.slice.without(part, gone[rows])
+        return _spread(_moved(tagger.outputs(rest), places), rows, gone)
+
+    def _own_rows(self, rows: int) -> int:
+        """Return how many windows of a batch are of the slice; those of unlabelled text come behind them."""
+        return rows if self.task.text_windows is None else rows - self.recipe.text_batch
+
+    def _with_open_labels(self, student: TaggerOutput, given: Tokens) -> TaggerOutput:
+        """Merge into O the new labels that stay possible at O words; where none does, return the very same."""
+        if self.task.open is None:
             return student
-        marked = open_words[given.rows.clamp(min=0)] & given.labelled
-        logits = merge_new_into_outside(student.logits, marked, given.old, given.outside)
-        second = student.second_view and self._with_open_words(student.second_view, given)
+        open_ = self.task.open.at(given.rows) & given.unannotated.unsqueeze(-1)
+        logits = merge_into_outside(student.logits, open_, given.outside)
+        second = student.second_view and self._with_open_labels(student.second_view, given)
         return replace(student, logits=logits, second_view=second)
 
     def _update(self) -> None:
@@ -119,6 +145,15 @@ def _moved(outputs: TaggerOutput, places: Tensor) -> TaggerOutput:
     rows = (tensor.view(*places.shape, -1) for tensor in (outputs.logits, outputs.hidden))
     logits, hidden = (row.gather(1, back.expand_as(row)).flatten(0, 1) for row in rows)
     return TaggerOutput(logits, hidden)
+
+
+def _spread(part: TaggerOutput, rows: Tensor, gone: Tensor) -> TaggerOutput:
+    """Put the output for some rows of a batch where they stand in the whole; it covers those that have lost words."""
+    changed = gone.any(dim=1)
+    covered = torch.zeros_like(changed).index_copy(0, rows, changed[rows])
+    logits = part.logits.view(len(rows), gone.shape[1], -1)
+    whole = logits.new_zeros(len(gone), *logits.shape[1:]).index_copy(0, rows, logits)
+    return TaggerOutput(whole.flatten(0, 1), part.hidden, covered=covered.unsqueeze(1).expand_as(gone).flatten())
 
 
 def _freeze(student: Tagger, recipe: Recipe, task: PreparedTask) -> None:
