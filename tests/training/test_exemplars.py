@@ -21,7 +21,7 @@ from retainer.training.recipe import Recipe
 from retainer.training.request import LearnRequest
 from retainer.training.step import TrainingStep
 from retainer.training.task_data import TaskData
-from retainer.training.teacher_targets import merge_new_into_outside
+from retainer.training.teacher_targets import merge_into_outside
 
 NAMES = [name for name, one in METHODS.items() if not one.joint and one.quirks == NONE]
 BRIEF = Recipe(epochs=2, batch=16, lr=1e-3)
@@ -48,9 +48,10 @@ def kept(learned):
 
 class TestAsked:
     LOGITS = torch.tensor([[0.3, 1.0, -2.0, 0.7, 1.5], [0.3, 1.0, -2.0, 0.7, 1.5]])  # O, two old, two new
+    NEW = torch.tensor([[False] * 3 + [True] * 2] * 2)
 
     def test_new_labels_count_as_outside(self):
-        asked = merge_new_into_outside(self.LOGITS, torch.tensor([True, False]), old=3, outside=0)
+        asked = merge_into_outside(self.LOGITS, self.NEW & torch.tensor([[True], [False]]), outside=0)
         plain, made = self.LOGITS.softmax(-1)[0], asked.softmax(-1)[0]
         assert torch.equal(asked[1], self.LOGITS[1]), "only where it is open"
         assert made[0] == pytest.approx(float(plain[0] + plain[3] + plain[4])) and (made[3:] == 0).all()
@@ -58,13 +59,13 @@ class TestAsked:
 
     def test_outside_need_not_come_first(self):
         order = [1, 2, 0, 3, 4]
-        asked = merge_new_into_outside(self.LOGITS[:, order], torch.tensor([True, True]), old=3, outside=2)
-        plain = merge_new_into_outside(self.LOGITS, torch.tensor([True, True]), old=3, outside=0)
+        asked = merge_into_outside(self.LOGITS[:, order], self.NEW, outside=2)
+        plain = merge_into_outside(self.LOGITS, self.NEW, outside=0)
         assert torch.allclose(asked, plain[:, order])
 
     def test_who_says_outside_pushes_no_new_label_down(self):
         logits = self.LOGITS[:1].clone().requires_grad_()
-        merge_new_into_outside(logits, torch.tensor([True]), 3, 0).log_softmax(-1)[0, 0].neg().backward()
+        merge_into_outside(logits, self.NEW[:1], 0).log_softmax(-1)[0, 0].neg().backward()
         assert (logits.grad[0, 3:] < 0).all() and (logits.grad[0, 1:3] > 0).all(), "and old ones it does"
         plain = self.LOGITS[:1].clone().requires_grad_()
         plain.log_softmax(-1)[0, 0].neg().backward()
@@ -76,8 +77,10 @@ class TestTheLesson:
         prepared = prepare(start.tagger, TaskData(city, ("city",), exemplars=kept.sentences), METHODS["rdp"], BRIEF)
         real = sum(len(sentence.words) for sentence in city)
         gold = gold_labels((*city.sentences, *kept.sentences), prepared.student.labels)
-        assert torch.equal(prepared.tokens.labels, gold) and not prepared.open[:real].any()
-        assert torch.equal(prepared.open[real:], gold[real:] == 0)
+        assert torch.equal(prepared.tokens.labels, gold)
+        open_ = prepared.open.at(torch.arange(len(gold)))
+        assert not open_[:real].any() and not open_[:, : prepared.tokens.old].any()
+        assert open_[real:, prepared.tokens.old :].all(), "at O words; what is annotated stays"
         artists = start.tagger.labels.of(["artist"])
         heard = prepared.teacher.output.logits.softmax(-1)[real:]
         annotated = gold[real:] != 0
@@ -98,19 +101,20 @@ class TestTheLesson:
             step._terms(windows, length)
         touched = 0
         for student, _, given, _ in seen:
-            marked = prepared.open[given.rows.clamp(min=0)] & given.labelled
+            marked = prepared.open.at(given.rows).any(-1) & given.unannotated
             for one in (student, student.second_view):
                 new = one.log_p.exp()[:, given.old :].sum(-1)
                 assert (new[marked] == 0).all() and (new[~marked] > 0).all()
             touched += int(marked.sum())
-        assert touched == int(prepared.open.sum()) > 0
+        words = torch.arange(len(prepared.tokens.labels))
+        assert touched == int((prepared.open.at(words).any(-1) & prepared.tokens.unannotated).sum()) > 0
 
     def test_without_exemplars_nothing_is_asked_otherwise(self, start, city):
         prepared = prepare(start.tagger, TaskData(city, ("city",)), METHODS["rdp"], BRIEF)
         step = TrainingStep(prepared, prepared.slice, BRIEF)
         assert prepared.open is None and not prepared.teacher.informed
         student = prepared.student.outputs(prepared.slice.batch(*prepared.slice.shuffled(8, 0)[0]))
-        assert step._with_open_words(student, prepared.tokens) is student
+        assert step._with_open_labels(student, prepared.tokens) is student
 
 
 class _Spy:
@@ -155,7 +159,7 @@ class TestLearning:
         prepared = prepare(start.tagger, task.data, task.method, BRIEF)
         new = prepared.tokens.labels >= prepared.tokens.old
         real = sum(len(sentence.words) for sentence in task.data.train)
-        assert new[real:].any() and not prepared.open[new].any(), "then they are gold there"
+        assert new[real:].any() and prepared.open is not None, "then they are gold there, and elsewhere open"
 
     def test_beside_a_review(self, encoder, learned, kept, city):
         """Made-up sentences come after them, and are no exemplars."""

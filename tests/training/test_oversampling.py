@@ -48,12 +48,12 @@ def test_who_is_called_rare():
 
 def test_an_epoch_shows_them_as_often_and_a_look_sees_each_once(wordpiece):
     plain = Tokenization(wordpiece, 128)(UNEVEN)
-    shown = plain.repeated(times(UNEVEN, ["city", "dish", "film"], 5))
+    shown = plain.in_turns(times(UNEVEN, ["city", "dish", "film"], 5))
     for batches in (shown.shuffled(8, seed=3), shown.in_order(8, seed=3)):
         counts = np.bincount(np.concatenate([windows.numpy() for windows, _ in batches]))
         assert counts.tolist() == [1] * 24 + [3] * 8 + [5, 5, 1] and len(batches) == shown.steps(8) == 8
     assert sum(len(windows) for windows, _ in shown.longest_first(64, 16)) == len(UNEVEN)
-    same = zip(plain.shuffled(8, seed=3), plain.repeated(np.ones(len(UNEVEN), int)).shuffled(8, seed=3), strict=True)
+    same = zip(plain.shuffled(8, seed=3), plain.in_turns(np.ones(len(UNEVEN), int)).shuffled(8, seed=3), strict=True)
     assert all(a.equal(b) and x == y for (a, x), (b, y) in same)
 
 

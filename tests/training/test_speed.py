@@ -259,6 +259,7 @@ class TestAStepAsksNothing:
         prepared = prepare(first.tagger, TaskData(city, ("city",)), METHODS[name], quick)
         with attention_maps(prepared.mapped):
             step = TrainingStep(prepared, prepared.slice, quick)
+            step.asks = False
             step.begin(0)
             batch = prepared.slice.shuffled(16, 0)[0]
             step(*batch)

@@ -10,6 +10,7 @@ from retainer.cli.main import main
 from retainer.data.generated import generate
 from retainer.data.io import write
 from retainer.data.labels import Labels
+from retainer.data.spans import Sentence
 from retainer.data.tasks import hide
 from retainer.methods import METHODS
 from retainer.model.predict import run_tagger
@@ -21,7 +22,7 @@ from retainer.training.progress import Progress
 from retainer.training.recipe import Recipe
 from retainer.training.request import LearnRequest
 from retainer.training.task_data import TaskData
-from retainer.training.teacher_targets import ruled_out
+from retainer.training.teacher_targets import Completeness, open_labels, ruled_out
 from retainer.versions.version import load
 
 NAMES = [name for name, one in METHODS.items() if not one.joint and one.quirks == NONE]
@@ -55,7 +56,7 @@ class Notes(Progress):
 def test_what_is_ruled_out():
     labels = Labels(("O", "B-a", "I-a", "B-b", "I-b"))  # the student has B-n and I-n behind them
     gold = torch.tensor([0, 1, 5, 0, 3, 5])
-    out = ruled_out(gold, [(3, ["a", "n"]), (3, [])], labels)
+    out = ruled_out(gold, complete(["a", "n"], []), labels)
     assert out.int().tolist() == [
         [0, 1, 1, 0, 0],  # O where all a are annotated: no a; it may be b
         [1, 0, 1, 1, 1],  # a, and nothing else
@@ -64,7 +65,24 @@ def test_what_is_ruled_out():
         [1, 1, 1, 0, 1],  # b where it stands
         [0, 0, 0, 0, 0],
     ]
-    assert ruled_out(torch.tensor([0, 5, 6]), [(3, ["n"])], labels) is None, "a pure new task tells nothing"
+    assert ruled_out(torch.tensor([0, 5, 6]), complete(["n"]), labels) is None, "a pure new task tells nothing"
+
+
+def test_what_stays_open():
+    grown = Labels(("O", "B-a", "I-a", "B-n", "I-n", "B-m", "I-m"))  # the teacher knows a
+    found = open_labels(complete(["a", "n", "m"], ["n"], [], ["m", "n"]), grown, known=3)
+    assert found.at(torch.tensor([0, 3, 6, 9])).int().tolist() == [
+        [0, 0, 0, 0, 0, 0, 0],  # everything is annotated
+        [0, 0, 0, 0, 0, 1, 1],  # m is not; a is the teacher's business
+        [0, 0, 0, 1, 1, 1, 1],  # nothing is
+        [0, 0, 0, 0, 0, 0, 0],
+    ]
+    assert open_labels(complete(["n", "m"], ["a", "m", "n"]), grown, known=3) is None, "where nothing is open"
+
+
+def complete(*sets):
+    """Sentences of three words, each with some types complete."""
+    return Completeness.of([Sentence(("x", "y", "z")).completed(types) for types in sets], torch.device("cpu"))
 
 
 class TestTheTeacher:

@@ -27,9 +27,9 @@ T = TypeVar("T")
 Packed = dict[str, list[list[Any]]]
 """The spans of some sentences, by number: start, end and type."""
 
-LATER = ("lr", "freeze_old_rows")
+LATER = ("lr", "freeze_old_rows", "text_share", "text_limit")
 """Fields of the recipe that mean nothing to a first task."""
-ADDED = {"repeat": 1}
+ADDED = {"repeat": 1, "prior": "none", "text_share": 1.0, "text_limit": 20_000}
 """Fields of the recipe that came when cells had been measured, and the value that changes nothing: with it, a cell is
 what it was."""
 GOLD = "gold.spans.json.gz"
@@ -48,6 +48,10 @@ class Cell:
     seed: int
     encoder: str
     recipe: Recipe
+
+    def __post_init__(self) -> None:
+        """Settle what the recipe leaves to the method: a key must say what was done."""
+        object.__setattr__(self, "recipe", self.recipe.resolved(self.method.prior_correction))
 
     @property
     def title(self) -> str:
@@ -70,6 +74,7 @@ class Cell:
 
     def _unlike(self, recipe: str) -> dict[str, Any]:
         usual = RECIPES[recipe].changed({"epochs": self.setting.epochs})
+        usual = usual.resolved(self.method.prior_correction)
         return _unlike(asdict(self.recipe), asdict(usual))
 
     def file(self, out: Path) -> Path:

@@ -112,7 +112,8 @@ class TaskSequence:
     def _learned(self, number: int, version: Version | None) -> TaskResult:
         """Learn one task, from the version after the previous one or from the encoder."""
         plan, method = self.plan, self.method
-        task = plan.joint(number) if method.joint else plan.task(number)
+        tasks = plan.partial_joint if method.partial else plan.joint if method.joint else plan.task
+        task = tasks(number)
         start = version if version is not None and not method.joint else self._encoder()
         pseudo_labels = self._pseudo_labels(number, start) if self.thorough else None
         began = time.perf_counter()

@@ -55,9 +55,10 @@ class Splits(NamedTuple):
 
 
 def fingerprint(sentences: Iterable[Sentence]) -> str:
-    """Return the SHA-256 of words and entities, the same whatever file and format they came from."""
+    """Return the SHA-256 of words, entities and complete types, whatever file and format they came from."""
     digest = hashlib.sha256()
     for sentence in sentences:
         spans = [(span.start, span.end, span.type) for span in sentence.spans]
-        digest.update(json.dumps([sentence.words, spans], separators=(",", ":")).encode() + b"\n")
+        complete = [] if sentence.complete is None else [sorted(sentence.complete)]
+        digest.update(json.dumps([sentence.words, spans, *complete], separators=(",", ":")).encode() + b"\n")
     return digest.hexdigest()

@@ -24,13 +24,15 @@ class Sentence:
     """Words and the entities among them; spans are sorted, inside the sentence and never overlap.
 
     ``text`` and ``offsets`` hold the original running text where there was one. Without them the text is the words
-    joined by spaces.
+    joined by spaces. ``complete`` names the types of which every entity in the sentence is annotated: there O means
+    "not of this type"; for any other type O leaves it open. None leaves the choice to whoever uses the sentence.
     """
 
     words: tuple[str, ...]
     spans: tuple[Span, ...] = ()
     text: str | None = None
     offsets: tuple[Offset, ...] | None = None
+    complete: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         """Sort the spans and refuse those that overlap or leave the sentence."""
@@ -79,7 +81,11 @@ class Sentence:
 
     def with_spans(self, spans: Iterable[Span]) -> Sentence:
         """Return the same text with other entities."""
-        return Sentence(self.words, tuple(spans), self.text, self.offsets)
+        return Sentence(self.words, tuple(spans), self.text, self.offsets, self.complete)
+
+    def completed(self, types: Iterable[str]) -> Sentence:
+        """Return the same sentence, in which every entity of these types is annotated."""
+        return Sentence(self.words, self.spans, self.text, self.offsets, tuple(types))
 
 
 def _place(span: Span, text: str, offsets: Sequence[Offset]) -> Span:

@@ -31,10 +31,14 @@ def group_types(types: Sequence[str], fg: int, pg: int) -> tuple[tuple[str, ...]
 
 
 def hide(corpus: Corpus, keep: Collection[str]) -> Corpus:
-    """Return the corpus with annotation of the types in ``keep`` alone."""
+    """Return the corpus with annotation of the types in ``keep`` alone; no other type is complete in it any more."""
     kept = set(keep)
-    sentences = tuple(s.with_spans(x for x in s.spans if x.type in kept) for s in corpus)
-    return replace(corpus, sentences=sentences)
+    return replace(corpus, sentences=tuple(_hidden(sentence, kept) for sentence in corpus))
+
+
+def _hidden(sentence: Sentence, kept: set[str]) -> Sentence:
+    shown = sentence.with_spans(span for span in sentence.spans if span.type in kept)
+    return shown if shown.complete is None else shown.completed(type_ for type_ in shown.complete if type_ in kept)
 
 
 def greedy_slices(
@@ -123,6 +127,16 @@ class Plan:
         rows = sorted(row for part in self.slices[:number] for row in part)
         task = self._task(number, self.types(number), self._rows(rows))
         return replace(task, old=())
+
+    def partial_joint(self, number: int) -> Task:
+        """Return the matched upper bound's task: all slices so far, each annotated with the types of its own task."""
+        shown = {
+            row: _hidden(self.train[row], set(group)).completed(group)
+            for rows, group in zip(self.slices[:number], self.groups, strict=False)
+            for row in rows
+        }
+        train = replace(self.train, sentences=tuple(shown[row] for row in sorted(shown)))
+        return replace(self.joint(number), train=train)
 
     def _rows(self, rows: Sequence[int]) -> Corpus:
         return replace(self.train, sentences=tuple(self.train[row] for row in rows))

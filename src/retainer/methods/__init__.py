@@ -16,9 +16,11 @@ from retainer.methods.frozen import Frozen
 from retainer.methods.joint import Joint
 from retainer.methods.learn_and_review import LearnAndReview
 from retainer.methods.lucir import LUCIR
+from retainer.methods.partial_joint import PartialJoint
 from retainer.methods.podnet import PODNet
 from retainer.methods.rdp import RDP
 from retainer.methods.rdp_released import RDPReleased
+from retainer.methods.retain import Retain
 from retainer.methods.self_training import SelfTraining
 from retainer.methods.tbcl import TBCL
 from retainer.model.quirks import NONE
@@ -26,6 +28,7 @@ from retainer.model.quirks import NONE
 METHODS: dict[str, Method] = {
     "finetune": Finetune(),
     "joint": Joint(),
+    "partial_joint": PartialJoint(),
     "self_training": SelfTraining(),
     "extend_ner": ExtendNER(),
     "learn_and_review": LearnAndReview(),
@@ -37,11 +40,16 @@ METHODS: dict[str, Method] = {
     "tbcl": TBCL(),
     "rdp": RDP(),
     "rdp_paper": RDP(distil_words="all"),
+    "rdp_tuned": RDP(temperature=10.0, distil_weight=2.0),
     "rdp_released": RDPReleased(),
     "rdp-no-cd": RDP(relation_weight=0.0),
     "rdp-no-se": RDP(entropy_weight=0.0),
     "rdp-no-ppl": RDP(pseudo="argmax"),
     "rdp-no-pl": RDP(pseudo="none"),
+    "retain": Retain(),
+    "retain-no-prior": Retain(prior_correction="none"),
+    "retain-no-look": Retain(look_weight=0.0),
+    "retain-no-mean": Retain(mean="terms"),
 }
 
 
@@ -98,7 +106,9 @@ __all__ = [
     "LearnAndReview",
     "Method",
     "PODNet",
+    "PartialJoint",
     "RDPReleased",
+    "Retain",
     "SelfTraining",
     "Tokens",
     "learnable",

@@ -89,7 +89,9 @@ class Method:
     quirks: ClassVar[Quirks] = NONE
     """Defects of released code outside the method that belong to it; only the bench takes a method that has some."""
     joint: ClassVar[bool] = False
-    """Whether the method starts from the encoder and sees all data so far: the upper bound, not a contender."""
+    """Whether the method starts from the encoder and sees all data so far: an upper bound, not a contender."""
+    partial: ClassVar[bool] = False
+    """Whether, as such, it sees in every slice only the types of that slice's own task."""
 
     def __post_init__(self) -> None:
         """Refuse numbers no loss can have: weights below zero, temperatures that are not above it."""
@@ -102,6 +104,16 @@ class Method:
                 raise InputError(f"field {field.name} must be a whole number above 0, not {value!r}")
             if field.name.endswith("temperature") and value == 0:
                 raise InputError(f"field {field.name} must be above 0")
+
+    @property
+    def look_share(self) -> float | None:
+        """The share of a batch whose second look is taken, where something is left out; None for all of it."""
+        return None
+
+    @property
+    def prior_correction(self) -> Literal["none", "dev"]:
+        """What the prior correction ``auto`` of a recipe means with this method."""
+        return "none"
 
     @property
     def head_speed(self) -> float:
@@ -117,7 +129,10 @@ class Method:
         return tokens
 
     def leave_out(self, given: Tokens) -> Tensor | None:
-        """Return the words to leave out in a second look of the student at the batch; None for no second look."""
+        """Return the words to leave out in a second look of the student at the batch; None for no second look.
+
+        ``look_share`` says for which sentences it is taken.
+        """
         return None
 
     def matches(self, tokens: Tokens, memory: Any) -> Tensor | None:

@@ -14,6 +14,10 @@ BUCKETS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 """Lengths of training batches: little padding, and few shapes to record on a GPU."""
 
 
+Windows = np.ndarray[Any, np.dtype[np.int64]]
+"""Numbers of windows, or one number for each."""
+
+
 @dataclass(frozen=True)
 class Batch:
     """Windows of pieces padded to one length; ``words`` holds the number of the word at each first piece, else -1."""
@@ -34,13 +38,13 @@ class Encoded:
     ids: Tensor
     words: Tensor
     starts: Tensor
-    lengths: np.ndarray[Any, np.dtype[np.int64]]
-    sentence_starts: np.ndarray[Any, np.dtype[np.int64]]
-    window_sentences: np.ndarray[Any, np.dtype[np.int64]]
+    lengths: Windows
+    sentence_starts: Windows
+    window_sentences: Windows
     pad: int
     behind: int
     """How many special pieces end a window."""
-    turns: np.ndarray[Any, np.dtype[np.int64]] | None = None
+    turns: Windows | None = None
     """The windows of an epoch, where some are shown more than once."""
 
     @property
@@ -58,12 +62,12 @@ class Encoded:
         return -(-len(self._epoch) // size)
 
     @property
-    def _epoch(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def _epoch(self) -> Windows:
         return np.arange(len(self.lengths)) if self.turns is None else self.turns
 
-    def repeated(self, times: np.ndarray[Any, np.dtype[np.int64]]) -> Encoded:
-        """Return the same sentences, of which an epoch shows each as often as it says; a look sees each once."""
-        return replace(self, turns=np.repeat(np.arange(len(self.lengths)), times[self.window_sentences]))
+    def in_turns(self, times: Windows) -> Encoded:
+        """Return the same sentences, of which an epoch shows each window as often as it says; a look sees all once."""
+        return replace(self, turns=np.repeat(np.arange(len(self.lengths)), times))
 
     def batch(self, windows: Tensor, length: int) -> Batch:
         """Gather windows into a padded batch, on the device and without asking it anything."""
@@ -88,16 +92,27 @@ class Encoded:
         ids, words = batch.ids.gather(1, places), batch.words.gather(1, places)
         return Batch(ids.masked_fill(~mask, self.pad), mask, words.masked_fill(~mask, -1)), places
 
-    def shuffled(self, size: int, seed: int, *, few_shapes: bool = False) -> list[tuple[Tensor, int]]:
+    def shuffled(
+        self, size: int, seed: int, *, few_shapes: bool = False, beside: Windows | None = None
+    ) -> list[tuple[Tensor, int]]:
         """Return an epoch of training batches: windows of similar length together, in an order fixed by the seed.
 
         What does not fill a batch of its own length moves up to the next, so only one batch may be small. A batch is
         as long as its longest window, or with ``few_shapes`` as one of BUCKETS: for steps that are recorded by shape.
+        Windows that are to stand ``beside`` those of the epoch are shared out evenly, behind the batch's own.
         """
         rng = np.random.default_rng(seed)
-        order = rng.permutation(self._epoch)
+        batches = self._alike(rng.permutation(self._epoch), size)
+        if beside is not None:
+            batches = self._joined(batches, beside)
+        if not few_shapes:
+            batches = [(windows, int(self.lengths[windows].max())) for windows, _ in batches]
+        return self._on_device([batches[i] for i in rng.permutation(len(batches))])
+
+    def _alike(self, order: Windows, size: int) -> list[tuple[Windows, int]]:
+        """Return batches of windows of similar length, the shortest first, and the length each is padded to."""
         padded = bucket(self.lengths[order])
-        batches: list[tuple[np.ndarray[Any, Any], int]] = []
+        batches: list[tuple[Windows, int]] = []
         waiting = order[:0]
         for length in np.unique(padded):
             waiting = np.concatenate([waiting, order[padded == length]])
@@ -106,9 +121,15 @@ class Encoded:
             waiting = waiting[full:]
         if len(waiting):
             batches.append((waiting, int(bucket(self.lengths[waiting]).max())))
-        if not few_shapes:
-            batches = [(windows, int(self.lengths[windows].max())) for windows, _ in batches]
-        return self._on_device([batches[i] for i in rng.permutation(len(batches))])
+        return batches
+
+    def _joined(self, batches: Sequence[tuple[Windows, int]], beside: Windows) -> list[tuple[Windows, int]]:
+        """Give every batch its share of other windows: short ones to the short batches, long ones to the long."""
+        shares = np.array_split(beside[np.argsort(self.lengths[beside], kind="stable")], len(batches))
+        return [
+            (np.concatenate([own, more]), max(length, int(bucket(self.lengths[more]).max())))
+            for (own, length), more in zip(batches, shares, strict=True)
+        ]
 
     def in_order(self, size: int, seed: int | None = None) -> list[tuple[Tensor, int]]:
         """Return batches as most code makes them: in file order or shuffled, padded to whatever is longest."""
@@ -134,7 +155,7 @@ class Encoded:
             at += count
         return self._on_device(batches)
 
-    def _on_device(self, batches: Sequence[tuple[np.ndarray[Any, Any], int]]) -> list[tuple[Tensor, int]]:
+    def _on_device(self, batches: Sequence[tuple[Windows, int]]) -> list[tuple[Tensor, int]]:
         """Send all window numbers over at once; every batch is a view of them."""
         if not batches:
             return []

@@ -29,6 +29,8 @@ class TaggerOutput:
     second_view: TaggerOutput | None = None
     """A second output for the same positions: the student's own for the batch without ``Method.leave_out``; beside the
     teacher's, in a rehearsal, that of the student of the first stage."""
+    covered: Tensor | None = None
+    """Which positions a second view covers; None for all."""
     matched: Tensor | None = None
     """Scores of the words of ``Method.matches``, as the encoder of the epoch's beginning and today's head see them."""
 

@@ -19,11 +19,13 @@ from retainer.training.checkpoint import Checkpoint, key_of
 from retainer.training.learn_task import LearnTask
 from retainer.training.loop import Diverged, TrainingLoop
 from retainer.training.prepare import Rehearsal, prepare
+from retainer.training.prior import Evidence, corrected, fit_offsets
 from retainer.training.progress import Progress
 from retainer.training.recipe import Recipe
 from retainer.training.rehearsal import synthetic_sentences, with_generator
 from retainer.training.reproduce import Reproduction
 from retainer.training.request import Data, LearnRequest, RunOptions
+from retainer.training.text import Text
 from retainer.versions.lineage import Lineage
 from retainer.versions.stored_parent import require_storable_parent
 from retainer.versions.version import Version
@@ -50,6 +52,7 @@ def learn(
     measure: bool = True,
     reproduces: Reproduction | None = None,
     exemplars: Data | None = None,
+    text: Text | None = None,
 ) -> Version:
     """Teach a version the new types of some data, and return the next version (written to ``out`` if given).
 
@@ -62,9 +65,10 @@ def learn(
     set once, to report what was kept and gained and how scores become probabilities; ``measure=False`` leaves that out.
     ``reproduces`` refuses other data and another start than those of the run it repeats. ``exemplars`` are annotated
     sentences of old types, if some could be kept: they join the data, and whether a word without annotation there is of
-    a new type stays open.
+    a new type stays open. ``text`` has no annotation, or none that counts: a file, a folder, a corpus or strings. Every
+    step shows some of it, and the student learns there what the old version says about old types.
     """
-    request = LearnRequest(data, start, types, method, recipe or Recipe(), seed, dev, exemplars, device)
+    request = LearnRequest(data, start, types, method, recipe or Recipe(), seed, dev, exemplars, device, text)
     options = RunOptions(
         out=None if out is None else Path(out),
         keep_parent=keep_parent,
@@ -127,11 +131,21 @@ class _Run:
         task = self.task
         with repeatable(task.version.tagger.device, task.seed, strict=strict):
             student, loop = self._rehearsed() if task.method.reviews else self._trained(self.checkpoint)
-            version = Version(student, _lineage(task, loop, student, self.options.measure))
+            student, offsets = self._prior_corrected(student)
+            lineage = _lineage(task, loop, student, self.options.measure)
+            version = Version(student, dataclasses.replace(lineage, prior=offsets))
             if not task.method.reviews:
                 return version
             version = Version(student, version.lineage, task.version.generators)
             return with_generator(version, task.data.train, task.taught, task.seed)
+
+    def _prior_corrected(self, student: Tagger) -> tuple[Tagger, dict[str, float]]:
+        """Return the student with its prior corrected on the dev set, and by how much; as it is where none is asked."""
+        task = self.task
+        if task.recipe.prior != "dev" or task.dev is None:
+            return student, {}
+        offsets = fit_offsets(Evidence.of(student, task.version.tagger, task.dev, task.taught))
+        return corrected(student, offsets), offsets
 
     def _rehearsed(self) -> Trained:
         """Learn, then learn again with a rehearsal of what is old."""

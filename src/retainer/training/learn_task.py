@@ -32,6 +32,10 @@ class LearnTask:
     dev_given: bool
     """Whether the dev set was given, and not held out."""
     exemplars: Corpus | None = None
+    text: Corpus | None = None
+    """What was drawn of the text without annotation."""
+    prior_obstacle: str = ""
+    """Why the prior is not corrected though the method would."""
 
     @property
     def new(self) -> tuple[str, ...]:
@@ -67,6 +71,8 @@ class LearnTask:
         unnamed = [type_ for type_ in self.data.train.types if type_ not in self.taught]
         rare = uneven(self.data.train.sentences, self.taught) if self.recipe.repeat == 1 else ""
         notes = [f"{rare}; --set.repeat 5 shows the rarer ones up to five times an epoch"] if rare else []
+        if self.prior_obstacle:
+            notes.append(f"no prior correction: {self.prior_obstacle}")
         if unnamed:
             notes.append(
                 f"{self.corpus.source} also has entities of {', '.join(unnamed)}, which the model knows: they are gold "
@@ -89,6 +95,7 @@ class LearnTask:
                 "dev_given": self.dev_given,
                 "dev_chooses": self.data.dev is not None and self.recipe.select != "last",
                 **({} if self.exemplars is None else {"exemplars": _described(self.exemplars)}),
+                **({} if self.text is None else {"text": _counted(self.text)}),
             },
             "method": name_of(self.method),
             "fields": dataclasses.asdict(self.method),
@@ -99,5 +106,8 @@ class LearnTask:
 
 def _described(corpus: Corpus) -> dict[str, Any]:
     """Return fingerprint and counts of some data; no text."""
-    counts = dict(sorted(corpus.counts.items()))
-    return {"sha256": fingerprint(corpus), "sentences": len(corpus), "entities": counts}
+    return {**_counted(corpus), "entities": dict(sorted(corpus.counts.items()))}
+
+
+def _counted(corpus: Corpus) -> dict[str, Any]:
+    return {"sha256": fingerprint(corpus), "sentences": len(corpus)}

@@ -6,10 +6,12 @@ import hashlib
 import time
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from retainer.errors import InputError
+from retainer.model.batches import Windows
 from retainer.model.heads import CosineHead
 from retainer.model.predict import run_tagger
 from retainer.model.tagger import Tagger
@@ -33,14 +35,14 @@ class TrainingLoop:
 
     def __init__(self, task: PreparedTask, recipe: Recipe, seed: int, progress: Progress) -> None:
         self.task, self.seed, self.progress = task, seed, progress
-        self.recipe = recipe.fitted(len(task.slice.lengths))
+        self.recipe = recipe.fitted(task.slice_windows)
         self.student = task.student
         self.embeddings = EmbeddingSubset(self.student.network, task.encoded, narrow=task.teacher.live is None)
         self.slice = self.embeddings.renumber(task.slice)
         self.dev = task.dev and task.dev.renumbered(self.embeddings.renumber)
         if self.recipe.batch < recipe.batch:
             progress.note(
-                f"batch size reduced from {recipe.batch} to {self.recipe.batch}: {len(task.slice.lengths)} texts give "
+                f"batch size reduced from {recipe.batch} to {self.recipe.batch}: {task.slice_windows} texts give "
                 f"too few steps per epoch"
             )
         self.epoch = 0
@@ -107,10 +109,15 @@ class TrainingLoop:
         self.stopping = EarlyStopping(self.recipe.patience, facts["best"], facts["best_epoch"], state.best)
         self.progress.note(f"resuming an unfinished run after epoch {self.epoch}")
 
+    @property
+    def _batch(self) -> int:
+        """The most windows of a step."""
+        return self.recipe.batch + (0 if self.task.text_windows is None else self.recipe.text_batch)
+
     def _step_function(self, step: TrainingStep) -> StepFunction:
         """Return the step; recorded and replayed where that is faster."""
         if self.recipe.capture and self.student.device.type == "cuda":
-            return CudaGraphStep(step, self.recipe.batch, self.student.device, self.progress.note)
+            return CudaGraphStep(step, self._batch, self.student.device, self.progress.note)
         return step
 
     def _run_epoch(self, step: TrainingStep, run_step: StepFunction) -> None:
@@ -119,7 +126,7 @@ class TrainingLoop:
         seed = _mix(self.seed, self.epoch)
         torch.manual_seed(seed)
         step.begin(self.epoch)
-        batches = self._batches(seed)
+        batches = self.batches(seed)
         for number, (windows, length) in enumerate(batches):
             run_step(windows, length)
             if self.student.device.type == "cpu":
@@ -131,10 +138,23 @@ class TrainingLoop:
         losses = dict(zip(step.names, log.mean(dim=0).tolist(), strict=True))
         self._finish_epoch(step.arithmetic.tagger, losses, time.perf_counter() - began)
 
-    def _batches(self, seed: int) -> list[tuple[Tensor, int]]:
+    def batches(self, seed: int) -> list[tuple[Tensor, int]]:
+        """Return the batches of the next epoch."""
         if self.student.quirks.batch:
             return self.slice.in_order(self.recipe.batch, seed)
-        return self.slice.shuffled(self.recipe.batch, seed, few_shapes=self.student.device.type == "cuda")
+        few_shapes = self.student.device.type == "cuda"
+        return self.slice.shuffled(self.recipe.batch, seed, few_shapes=few_shapes, beside=self._text())
+
+    def _text(self) -> Windows | None:
+        """Return the windows without annotation that stand beside the next epoch.
+
+        They come in an order fixed by the seed of the run, epoch after epoch, and from the start when all were shown.
+        """
+        if self.task.text_windows is None:
+            return None
+        order = np.random.default_rng(self.seed).permutation(self.task.text_windows)
+        count = self.steps * self.recipe.text_batch
+        return np.asarray(order[np.arange(self.epoch * count, (self.epoch + 1) * count) % len(order)])
 
     def _require_finite(self, step: TrainingStep, number: int, windows: Tensor) -> None:
         values = zip(step.names, step.log[number].isfinite().tolist(), strict=True)

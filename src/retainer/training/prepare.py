@@ -17,7 +17,7 @@ from retainer.errors import InputError
 from retainer.methods import Finetune, Method, Tokens
 from retainer.methods.base import Need
 from retainer.metrics.f1 import Scores, Spans, gold_spans
-from retainer.model.batches import Batch, Encoded
+from retainer.model.batches import Batch, Encoded, Windows
 from retainer.model.heads import Head, SequenceNormHead
 from retainer.model.predict import run_tagger, score_tags, tag
 from retainer.model.tagger import Tagger
@@ -26,7 +26,7 @@ from retainer.model.tokenization import Tokenization
 from retainer.training.oversampling import times
 from retainer.training.recipe import Recipe
 from retainer.training.task_data import SplitRows, TaskData
-from retainer.training.teacher_targets import IMPOSSIBLE, open_words, ruled_out
+from retainer.training.teacher_targets import IMPOSSIBLE, Completeness, OpenLabels, open_labels, ruled_out
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,15 @@ class PreparedTask:
     """Whether this is a first task, with nothing to forget."""
     changed: int
     """Words whose prediction changed by growing the head alone: 0, and measured every time."""
-    open: Tensor | None = None
-    """The words that may be of a new type though they are not annotated, if there are exemplars."""
+    open: OpenLabels | None = None
+    """The new labels that stay possible at O words, if there are any."""
+    text_windows: Windows | None = None
+    """The windows without annotation, if there are any: they are no part of an epoch, but shown beside it."""
+
+    @property
+    def slice_windows(self) -> int:
+        """The number of windows of the slice itself."""
+        return len(self.slice.lengths) - (0 if self.text_windows is None else len(self.text_windows))
 
     @property
     def encoded(self) -> list[Encoded]:
@@ -111,7 +118,8 @@ def prepare(
 ) -> PreparedTask:
     """Encode the slice, run the frozen teacher over it once, and grow the student's head from what it sees."""
     tokenize = _windowed(teacher.tokenize, recipe)
-    sentences = (*data.sentences, *(rehearsal.sentences if rehearsal else ()))
+    synthetic = [] if rehearsal is None else [sentence.completed(data.new) for sentence in rehearsal.sentences]
+    sentences = (*data.sentences, *synthetic)
     encoded = tokenize(sentences, teacher.device)
     labels = _grown_labels(teacher.labels, data)
     gold = gold_labels(sentences, labels).to(teacher.device)
@@ -124,13 +132,14 @@ def prepare(
     tokens = _tokens(gold, encoded, labels.outside, len(teacher.labels.names), len(data.sentences))
     with torch.no_grad():
         changed = _changed(head(seen.hidden), seen.logits, data.split_rows)
-        parts = [(data.train_words, data.retaught), (len(gold) - data.train_words, ())]
-        informed = _informed(seen, ruled_out(gold, parts, teacher.labels))
+        complete = Completeness.of(sentences, teacher.device)
+        informed = _informed(seen, ruled_out(gold, complete, teacher.labels))
         memory = used.begin(tokens, informed)
+    text_windows = _windows_of(encoded, len(data.slice), len(data.sentences)) if data.text else None
     return PreparedTask(
         student=teacher.grown(labels, head),
         method=used,
-        slice=_repeated(encoded, sentences, data.taught, recipe.repeat),
+        slice=_epoch(encoded, text_windows, times(sentences, data.taught, recipe.repeat)),
         tokens=tokens,
         teacher=Teacher(
             output=_kept(informed, used),
@@ -141,7 +150,8 @@ def prepare(
         dev=_dev_set(data, tokenize, teacher, recipe),
         base=base,
         changed=changed,
-        open=open_words(data, gold, labels.outside),
+        open=open_labels(complete, labels, len(teacher.labels.names)),
+        text_windows=text_windows,
     )
 
 
@@ -168,9 +178,19 @@ def _grown_head(teacher: Tagger, data: TaskData, labels: Labels, hidden: Tensor,
     return head.grow_as_released(labels, run_tagger(teacher, encoded, hidden=True).hidden, dev_gold)
 
 
-def _repeated(encoded: Encoded, sentences: Sequence[Sentence], taught: Sequence[str], most: int) -> Encoded:
-    """Return the slice as an epoch shows it: sentences of rare types more than once, where that is asked for."""
-    return encoded if most == 1 else encoded.repeated(times(sentences, taught, most))
+def _windows_of(encoded: Encoded, first: int, behind: int) -> Windows:
+    """Return the windows of the sentences from ``first`` to ``behind``."""
+    return np.flatnonzero((encoded.window_sentences >= first) & (encoded.window_sentences < behind))
+
+
+def _epoch(encoded: Encoded, text_windows: Windows | None, shown: Windows) -> Encoded:
+    """Return the slice as an epoch shows it: rare types more than once if that is asked for, and no text."""
+    if text_windows is None and (shown == 1).all():
+        return encoded
+    turns = shown[encoded.window_sentences]
+    if text_windows is not None:
+        turns[text_windows] = 0
+    return encoded.in_turns(turns)
 
 
 def _informed(seen: TaggerOutput, impossible: Tensor | None) -> TaggerOutput:

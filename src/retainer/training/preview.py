@@ -95,7 +95,7 @@ def _seconds_per_step(loop: TrainingLoop) -> float:
     with attention_maps(loop.task.mapped):
         step = TrainingStep(loop.task, loop.slice, loop.recipe)
         step.begin(0)
-        for windows, length in loop.slice.shuffled(loop.recipe.batch, loop.seed)[:TIMED_STEPS]:
+        for windows, length in loop.batches(loop.seed)[:TIMED_STEPS]:
             began = time.perf_counter()
             step(windows, length)
             if loop.student.device.type == "cuda":

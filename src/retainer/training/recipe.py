@@ -62,6 +62,13 @@ class Recipe:
     entities of what is taught, to select the epoch on; otherwise the last epoch is kept."""
     repeat: int = 1
     """Show the sentences of a type that is rarer than another up to this many times an epoch; 1 repeats none."""
+    prior: Literal["auto", "none", "dev"] = "auto"
+    """Correct how often the types that are taught are expected, once training is over, so that they are found as often
+    as they occur in the dev set: one offset per type on the bias of its rows. auto is what the method says."""
+    text_share: float = 1.0
+    """Sentences of --text a step shows beside those of the data, in batches: 1 is as many again; 0 is none."""
+    text_limit: int = 20_000
+    """The most sentences of --text to use, drawn by the seed."""
     window: int = 0
     """Cut texts into windows of this many pieces; 0 means the encoder's own limit."""
     precision: Literal["auto", "full"] = "auto"
@@ -71,13 +78,13 @@ class Recipe:
 
     def __post_init__(self) -> None:
         """Refuse values with which nothing can be learned."""
-        for field in ("epochs", "batch", "base_lr", "lr", "head_factor", "repeat"):
+        for field in ("epochs", "batch", "base_lr", "lr", "head_factor", "repeat", "text_limit"):
             if not getattr(self, field) > 0:
                 raise InputError(f"{field} must be above 0, not {getattr(self, field)}")
         for field in ("warmup", "holdout"):
             if not 0 <= getattr(self, field) < 1:
                 raise InputError(f"{field} is a share, at least 0 and below 1, not {getattr(self, field)}")
-        for field in ("weight_decay", "momentum", "clip", "patience", "window", "base_drop_after"):
+        for field in ("weight_decay", "momentum", "clip", "patience", "window", "base_drop_after", "text_share"):
             if not getattr(self, field) >= 0:
                 raise InputError(f"{field} must not be below 0, and is {getattr(self, field)}")
 
@@ -96,6 +103,15 @@ class Recipe:
     def fitted(self, sentences: int) -> Recipe:
         """Return the recipe for a slice of this size: what a large batch saves, a small slice lacks in steps."""
         return dataclasses.replace(self, batch=min(self.batch, max(8, sentences // 32)))
+
+    @property
+    def text_batch(self) -> int:
+        """How many sentences without annotation a step shows, where there are any."""
+        return max(1, round(self.text_share * self.batch))
+
+    def resolved(self, declared: str) -> Recipe:
+        """Return the recipe with the prior correction a method declares, where none is named."""
+        return self.changed({"prior": declared}) if self.prior == "auto" else self
 
     def rate(self, progress: float, epoch: int, *, base: bool) -> float:
         """Return the learning rate at a share of the steps, in an epoch counted from 0."""
@@ -121,6 +137,7 @@ RECIPES = {
         base_drop_after=5,
         clip=0.0,
         patience=0,
+        prior="none",
     ),
 }
 """`retainer` is ours; `paper` is what the literature's tables were made with."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,15 +11,17 @@ from retainer.data.corpus import Corpus
 from retainer.data.io import read
 from retainer.data.tasks import hide, require_types
 from retainer.errors import InputError, nearest
-from retainer.methods import Method
+from retainer.methods import Method, name_of
 from retainer.methods import method as find_method
 from retainer.model.onnx import Exported
+from retainer.model.quirks import NONE
 from retainer.runtime import pick_device
 from retainer.training.learn_task import LearnTask
 from retainer.training.progress import Progress
 from retainer.training.recipe import ENOUGH_TO_SELECT, Recipe
 from retainer.training.reproduce import Reproduction
 from retainer.training.task_data import SplitRows, TaskData, hold_out, take_out
+from retainer.training.text import Text, draw
 from retainer.versions.version import Version, load
 
 Data = Corpus | str | Path
@@ -63,6 +66,8 @@ class LearnRequest:
     dev: Data | None = None
     exemplars: Data | None = None
     device: str = "auto"
+    text: Text | None = None
+    """Texts without annotation, or whose annotation is ignored."""
 
     def resolve(self) -> LearnTask:
         """Look everything up, and check all that can be wrong before anything is computed."""
@@ -79,11 +84,13 @@ class LearnRequest:
             _require_selectable(dev, version, (*new, *retaught), self.recipe)
         shown = hide(corpus, chosen)
         train, held_out = (shown, None) if dev is not None else hold_out(shown, self.recipe.holdout, self.seed)
+        text = None if self.text is None else self._drawn_text(self.text, version, method, len(train))
+        obstacle = _prior_obstacle(version, dev)
         version, split_rows = _without_split_types(version, new)
         return LearnTask(
             version=version,
             method=method,
-            recipe=self.recipe,
+            recipe=self._resolved_recipe(obstacle, method),
             seed=self.seed,
             corpus=corpus,
             data=TaskData(
@@ -92,12 +99,33 @@ class LearnRequest:
                 dev if dev is not None else _enough_to_select(held_out, (*new, *retaught)),
                 retaught,
                 () if exemplars is None else exemplars.sentences,
+                () if text is None else text.sentences,
                 split_rows,
             ),
             dev=dev if dev is not None else held_out,
             dev_given=dev is not None,
             exemplars=exemplars,
+            text=text,
+            prior_obstacle=obstacle if self.recipe.prior == "auto" and method.prior_correction != "none" else "",
         )
+
+    def _resolved_recipe(self, obstacle: str, method: Method) -> Recipe:
+        """Settle the prior correction: what is asked for, or what the method declares where it is possible."""
+        if self.recipe.prior == "auto":
+            return self.recipe.resolved("none" if obstacle else method.prior_correction)
+        if self.recipe.prior != "none" and obstacle:
+            raise InputError(f"{obstacle}; leave the prior as it is (--set.prior none)")
+        return self.recipe
+
+    def _drawn_text(self, text: Text, version: Version, method: Method, slice_size: int) -> Corpus:
+        """Draw as many sentences without annotation as the run can show, at most the recipe's limit."""
+        if not version.types or method.joint or not method.needs_teacher:
+            raise InputError(
+                "text without annotation teaches what an old version says about it, and "
+                + (f"method {name_of(method)} asks none" if version.types else "the model knows no type yet")
+            )
+        shown = math.ceil(self.recipe.text_share * slice_size * self.recipe.epochs)
+        return draw(text, min(shown, self.recipe.text_limit), self.seed)
 
     def _starting_version(self, method: Method, corpus: Corpus) -> Version:
         """Load the version to start from, on its device; joint training starts over from the encoder."""
@@ -113,6 +141,16 @@ class LearnRequest:
         if method.joint and version.types:
             return _from_encoder(version, corpus, self.device, self.recipe)
         return version
+
+
+def _prior_obstacle(version: Version, dev: Corpus | None) -> str:
+    """Say why no prior can be corrected, if so."""
+    head = version.tagger.head
+    if version.tagger.quirks != NONE:
+        return "the prior correction has no place among the defects of released code"
+    if head.scaled:
+        return f"a {head.kind} head has no bias that could correct the prior"
+    return "the prior is corrected on a dev file (--dev), and none is given" if dev is None else ""
 
 
 def _read(data: Data) -> Corpus:

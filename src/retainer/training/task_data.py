@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Container
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from retainer.data.corpus import Corpus
@@ -33,8 +33,9 @@ class TaskData:
     retaught: tuple[str, ...] = ()
     """Old types of which every entity in ``train`` is annotated: their rows in the head learn too."""
     exemplars: tuple[Sentence, ...] = ()
-    """Annotated sentences of old types that could be kept; they join the slice. Their entities are gold. At their other
-    words the teacher speaks of the old types, and a new type stays possible, because it was not annotated there."""
+    """Annotated sentences of old types that could be kept; they join the slice. Their entities are gold."""
+    text: tuple[Sentence, ...] = ()
+    """Sentences without annotation. Every step shows some beside those of the slice."""
     split_rows: SplitRows = SplitRows()
 
     @property
@@ -43,23 +44,19 @@ class TaskData:
         return (*self.new, *self.retaught)
 
     @property
+    def slice(self) -> tuple[Sentence, ...]:
+        """The sentences an epoch is a pass over; the exemplars come last."""
+        return (*_completed(self.train.sentences, self.taught), *_completed(self.exemplars, ()))
+
+    @property
     def sentences(self) -> tuple[Sentence, ...]:
-        """All sentences to learn from; the exemplars come last."""
-        return (*self.train.sentences, *self.exemplars)
-
-    @property
-    def train_words(self) -> int:
-        """The number of words of ``train``."""
-        return _words(self.train.sentences)
-
-    @property
-    def exemplar_words(self) -> int:
-        """The number of words of the exemplars."""
-        return _words(self.exemplars)
+        """All sentences to learn from; those without annotation come last."""
+        return (*self.slice, *_completed(self.text, ()))
 
 
-def _words(sentences: tuple[Sentence, ...]) -> int:
-    return sum(len(sentence.words) for sentence in sentences)
+def _completed(sentences: Sequence[Sentence], types: tuple[str, ...]) -> Iterator[Sentence]:
+    """Yield the sentences; of those that do not say which types are complete in them, these are."""
+    return (sentence if sentence.complete is not None else sentence.completed(types) for sentence in sentences)
 
 
 def take_out(tagger: Tagger, types: Container[str]) -> tuple[Tagger, SplitRows]:

@@ -77,6 +77,8 @@ class Lineage:
     scores: Mapping[str, Any] = field(default_factory=dict)
     """What was measured while learning: the dev score and the epoch that was kept, F1 per type there, and before this
     task where the dev set has old types; losses per epoch; the batch the data were large enough for."""
+    prior: Mapping[str, float] = field(default_factory=dict)
+    """By type that was taught, what the prior correction added to the bias of its rows."""
     calibration: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """By type, how its scores become probabilities of being right, and by how many entities that was found."""
     versions: Mapping[str, str] = field(default_factory=dict)
