@@ -34,9 +34,9 @@ from retainer.methods import METHODS, RDP
 from retainer.methods import method as find_method
 from retainer.metrics.f1 import gold_spans, score
 from retainer.report.bench.folder import read_bench
-from retainer.report.bench.ranking import COLUMNS, rankings
+from retainer.report.bench.ranking import COLUMNS, legend, rankings
 from retainer.report.bench.rows import MethodRow, with_distinct_variants
-from retainer.report.bench.tables import LEGEND, TERMINAL_COLUMNS, bench_markdown, plain_tables, terminal_tables
+from retainer.report.bench.tables import bench_markdown, plain_tables, terminal_columns, terminal_tables
 from retainer.training.recipe import RECIPES, Recipe
 
 TYPES = ("artist", "city", "movie")
@@ -129,7 +129,7 @@ class TestPresets:
             assert find_method(one, numbers) == METHODS[one]
             kinds = {field.name: field.type for field in fields(METHODS[one])}
             assert one == "tbcl" or "-no-" in one or {f for f in kinds if kinds[f] in ("float", "int")} <= set(numbers)
-        ours = {"learn_and_review", "frozen"}
+        ours = {"learn_and_review", "frozen", "rdp_tuned", *(one for one in METHODS if one.startswith("retain"))}
         assert set(paper.numbers) == {one for one in methods if fields(METHODS[one])} - ours
         assert set(preset(name).published) == set(preset(name).settings)
         assert paper == preset("conll2003").paper, "they trained the same way everywhere"
@@ -379,6 +379,24 @@ class TestRunning:
             documents(Bench(tmp_path, tmp_path / "o", TYPES, "cpu"), [make(encoder)])
 
 
+def test_partial_joint_is_measured_and_is_a_bound(measured, data, encoder, tmp_path):
+    """From the call to the table: it shares the first version, is kept like any cell, and stands above the others."""
+    out = Path(shutil.copytree(measured[0], tmp_path / "out"))
+    cells = [*measured[1], make(encoder, "partial_joint")]
+    bench = Bench(data, out, TYPES, "cpu")
+    found = documents(bench, cells)
+    assert len([path for path in (out / "bases").iterdir() if path.is_dir()]) == 1
+    bound = found[-1]
+    assert bound["method"] == "partial_joint" and bound["fields"] == {} and bound["tasks"][0]["guesses"] is None
+    assert bound["tasks"][0]["per_type"] == found[0]["tasks"][0]["per_type"], "the same first version"
+    notes = Notes()
+    assert documents(bench, cells, progress=notes) == found and notes.notes == ["3 cells, 3 measured before"]
+    (ranking,) = read_bench(out).rankings
+    assert [row.joint for row in ranking.rows] == [True, False, False] and ranking.best.method != "partial_joint"
+    assert ranking.rows[0].method == "partial_joint" and ranking.to_bound(ranking.rows[1], "joint") is None
+    assert "| to partial |" in bench_markdown([ranking])
+
+
 class TestPseudoLabels:
     def test_against_a_slow_count(self, data, encoder, measured):
         out, cells, _, _ = measured
@@ -455,7 +473,8 @@ class TestTable:
     def test_markdown_and_terminal_say_the_same(self):
         ranked = rankings(self.CELLS, None)
         text = bench_markdown(ranked)
-        assert text.count("## FG-") == 4 and "| rdp | 2 | 73.00 ± 2.83 |" in text and LEGEND in text
+        assert text.count("## FG-") == 4 and "| rdp | 2 | 73.00 ± 2.83 |" in text
+        assert "; ".join(legend(terminal_columns(ranked))) in text
         assert [table.row_count for table in terminal_tables(ranked)] == [2, 2, 1, 1]
 
     def test_task_by_task(self):
@@ -478,10 +497,11 @@ class TestTable:
     def test_the_report_has_the_same_columns_and_two_more(self):
         """One computation stands behind both, down to the text; the terminal's minus is another character."""
         (ranking, _) = rankings(self.CELLS, PRINTED)
-        assert set(COLUMNS) - set(TERMINAL_COLUMNS) == {"last", "backward"}
+        columns = terminal_columns([ranking])
+        assert set(COLUMNS) - set(columns) == {"last", "backward", "to partial"}, "the last where it was measured"
         for row, line in zip(ranking.rows, plain_tables([ranking])[0].lines, strict=True):
             fields = ranking.fields(row, COLUMNS)
-            assert line == [row.name, *(fields[name].replace("\u2212", "-") for name in TERMINAL_COLUMNS)]
+            assert line == [row.name, *(fields[name].replace("\u2212", "-") for name in columns)]
 
     def test_the_table_in_the_repository_is_what_its_cells_give(self):
         folder = Path(__file__).parents[2] / "results" / "bench" / "conll2003"
@@ -490,11 +510,44 @@ class TestTable:
     def test_the_guide_explains_every_column(self):
         guide = (Path(__file__).parents[2] / "docs" / "bench.md").read_text()
         rows = [line.split(" | ")[0].removeprefix("| ") for line in guide.splitlines() if line.startswith("| ")]
-        assert set(TERMINAL_COLUMNS) - {"seeds"} <= {name for row in rows for name in row.split(", ")}
+        assert set(COLUMNS) - {"seeds", "last", "backward"} <= {name for row in rows for name in row.split(", ")}
 
     def test_joint_stands_above_whatever_beats_it(self):
         lines = table([fake("rdp", 1, 90.0), fake("finetune", 1, 50.0), fake("joint", 1, 82.0), fake("cfner", 1, 60.0)])
         assert [line[0] for line in lines] == ["joint", "rdp", "cfner", "finetune"]
+
+    def test_two_upper_bounds_stand_above_a_rule(self):
+        """Both distances are there, each to its own bound; neither bound is best, whatever it scores."""
+        cells = [fake("rdp", 1, 90.0), fake("partial_joint", 1, 95.0), fake("joint", 1, 80.0), fake("cfner", 1, 60.0)]
+        (ranking,) = rankings([*cells, fake("finetune", 1, 50.0, variant="lr=1")], None)
+        sheet, by_task = plain_tables([ranking])
+        at, to = sheet.columns.index("to joint"), sheet.columns.index("to partial")
+        assert [(line[0], line[at], line[to]) for line in sheet.lines] == [
+            ("partial_joint", "+15.00", "+0.00"),
+            ("joint", "+0.00", "-15.00"),
+            ("rdp", "+10.00", "-5.00"),
+            ("cfner", "-20.00", "-35.00"),
+            ("finetune (lr=1)", "-30.00", "-45.00"),
+        ]
+        assert "to partial: macro minus that of partial_joint" in sheet.caption
+        assert ranking.best.name == "rdp" and [ranking.place(row, "macro") for row in ranking.rows] == [0, 0, 1, 2, 0]
+        assert sheet.bounds == by_task.bounds == 2
+        assert [row.end_section for row in terminal_tables([ranking])[0].rows] == [False, True, False, False, False]
+
+    def test_partial_joint_alone_gives_no_distance_to_joint(self):
+        (line, rdp) = table([fake("partial_joint", 1, 82.0), fake("rdp", 1, 70.0)])
+        assert line[4:6] == ["", "+0.00"] and rdp[4:6] == ["", "-12.00"]
+
+    def test_a_setting_without_partial_joint_has_the_columns_of_the_others(self):
+        cells = [fake("partial_joint", 1, 82.0), fake("rdp", 1, 70.0, "FG-2-PG-1")]
+        first, second = plain_tables(rankings(cells, None))[::2]
+        assert first.columns == second.columns and "to partial" in first.columns
+
+    def test_a_method_that_is_unknown_today_is_a_contender(self):
+        (ranking,) = rankings([fake("joint_2019", 1, 90.0), fake("rdp", 1, 70.0), fake("joint", 1, 80.0)], None)
+        assert [(row.name, row.joint) for row in ranking.rows] == [
+            ("joint", True), ("joint_2019", False), ("rdp", False)
+        ]  # fmt: skip
 
     def test_published_scores_stand_only_beside_their_own_corpus(self):
         def shown(support, method="rdp", preset=PRINTED):

@@ -100,8 +100,10 @@ class TestAdvice:
     def test_doubts(self, dev, support, says):
         assert says in advised(row("rdp", dev, 10.0, support=support))[-1]
 
-    def test_joint_is_no_choice(self):
-        assert "Only joint" in advised(row("joint", [80], 10.0))[0]
+    def test_an_upper_bound_is_no_choice(self):
+        bounds = row("joint", [99, 99, 99], 10.0), row("partial_joint", [98, 98, 98], 1.0)
+        assert advised(*bounds)[0].startswith("Only an upper bound was measured")
+        assert advised(*bounds, row("rdp", [80, 81, 82], 10.0))[0].startswith("Use rdp.")
 
 
 def test_a_quick_look(tmp_path, encoder, capsys):

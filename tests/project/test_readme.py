@@ -90,8 +90,9 @@ def measured():
     """Seeds and macro F1 (averaged, of the old types, of the new ones) by method, for each setting of the table."""
     table = (ROOT / "results" / "bench" / "conll2003" / "table.md").read_text()
     for sheet in re.findall(r"^\| method \| seeds .*?\n\n", table, flags=re.MULTILINE | re.DOTALL):
-        rows = [line.strip("| ").split(" | ") for line in sheet.strip().splitlines()]
-        yield {row[0]: (row[1], row[3].split(" ")[0], row[5], row[6]) for row in rows}
+        head, _, *lines = [line.strip("| ").split(" | ") for line in sheet.strip().splitlines()]
+        rows = [dict(zip(head, line, strict=False)) for line in lines]
+        yield {row["method"]: (row["seeds"], row["macro"].split(" ")[0], row["old"], row["new"]) for row in rows}
 
 
 def test_the_guide_has_the_numbers_of_the_table():

@@ -31,7 +31,7 @@ from retainer.report.bench.means import axis_start, mean_run, method_lines
 from retainer.report.bench.method_comparison import MethodComparison, compare_methods, mean_gain, untested
 from retainer.report.bench.method_tests import FEW_SEEDS, NO_GOLD, NO_SPANS, OTHER_CORPUS, MethodTester, method_family
 from retainer.report.bench.numbers import mean_and_deviation, probability, signed
-from retainer.report.bench.page import bench_finding, corpus_statistics
+from retainer.report.bench.page import bench_finding, corpus_statistics, leader_text
 from retainer.report.bench.paper_tables import cells_csv, escape_latex, paper_latex, paper_markdown
 from retainer.report.bench.published import Published
 from retainer.report.bench.rows import MethodRow
@@ -39,7 +39,7 @@ from retainer.report.bench.rows import MethodRow
 RESULTS = Path(__file__).parents[2] / "results" / "bench" / "conll2003"
 TYPES = ("artist", "city", "movie")
 GROUPS = {"FG-1-PG-1": (("artist",), ("city",), ("movie",)), "FG-2-PG-1": (("artist", "city"), ("movie",))}
-SKILL = {"joint": 0.95, "rdp": 0.85, "rdp-no-cd": 0.84, "extend_ner": 0.6, "finetune": 0.3}
+SKILL = {"joint": 0.95, "partial_joint": 0.9, "rdp": 0.85, "rdp-no-cd": 0.84, "extend_ner": 0.6, "finetune": 0.3}
 
 
 def scored(gold, found, known, new):
@@ -92,7 +92,7 @@ def test_set():
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory, test_set):
-    """A bench of five methods, two settings and three seeds, with the gold spans."""
+    """A bench of six methods, two of them upper bounds, two settings and three seeds, with the gold spans."""
     folder = tmp_path_factory.mktemp("bench")
     gold = [s.spans for s in test_set]
     for setting in GROUPS:
@@ -405,6 +405,76 @@ class TestPage:
         assert "no rival" in page_of(bench)
 
 
+class TestUpperBounds:
+    """Both score above all others in these cells, and are not contenders."""
+
+    BOUNDS = {"joint", "partial_joint"}
+
+    def test_they_are_neither_best_nor_rivals(self, made, test_set):
+        found, all_ = ranked(made)
+        for comparison in all_:
+            placed = {row.name: comparison.place(row, "macro") for row in comparison.rows}
+            assert {placed[name] for name in self.BOUNDS} == {0} and comparison.best.method.startswith("rdp")
+            assert comparison.gain.rival.method == "extend_ner"
+            assert leader_text(comparison).startswith(f"{comparison.setting}: highest, upper bounds aside, is rdp")
+        assert not self.BOUNDS & set(case_study(found, all_, test_set).methods)
+
+    def test_no_method_is_tested_against_them(self, made):
+        """What is no rival must not make the correction for many comparisons harsher either."""
+        _, all_ = ranked(made)
+        for comparison in all_:
+            assert set(comparison.tests) == set(SKILL) - self.BOUNDS - {"rdp"}
+            tests = list(comparison.tests.values())
+            assert [test.adjusted for test in tests] == holm([test.p for test in tests])
+
+    def test_one_that_is_chosen_is_compared_with_all(self, made):
+        _, all_ = ranked(made, against="joint")
+        assert all(set(comparison.tests) == set(SKILL) - {"joint"} for comparison in all_)
+
+    def test_without_a_name_none_is_chosen(self, bench):
+        for setting in GROUPS:
+            for method in set(SKILL) - self.BOUNDS - {"finetune"}:
+                shutil.rmtree(bench / "p" / setting / method)
+        assert ranked(bench)[1][0].chosen.method == "finetune"
+
+    def test_they_stand_above_a_rule_on_the_page(self, made):
+        html = page_of(made)
+        (scores, *_) = re.findall(r'<table class="scores">.*?</table>', html, re.DOTALL)
+        groups = [re.findall(r'<th scope="row">(.*?)</th>', body) for body in scores.split("<tbody>")[1:]]
+        assert set(groups[0]) == self.BOUNDS and "rdp" in groups[1]
+        assert scores.count('class="joint"') == 2
+        legends = " ".join(re.findall(r'<ul class="legend">.*?</ul>', html, re.DOTALL))
+        assert "<em>joint</em> sees all" in legends and "<em>partial_joint</em> sees all" in legends
+        assert "bold</b> best, upper bounds aside" in legends and legends.count(": an upper bound") == 2
+
+    def test_of_one_alone_it_is_the_bound(self, bench):
+        for setting in GROUPS:
+            shutil.rmtree(bench / "p" / setting / "partial_joint")
+        html = page_of(bench)
+        assert html.count(": the upper bound") == 1 and "partial" not in html
+
+    def test_distances_to_both(self, made):
+        checker = Checker()
+        checker.feed(page_of(made))
+        for comparison in ranked(made, gold=False)[1]:
+            head, *body = checker.tables[comparison.setting]
+            rows = {row[0]: dict(zip(head, row, strict=True)) for row in body if len(row) == len(head)}
+            means = {row.name: row.mean("macro") for row in comparison.rows}
+            for name, row in rows.items():
+                assert row["to joint"] == signed(means[name] - means["joint"])
+                assert row["to partial"] == signed(means[name] - means["partial_joint"])
+
+    def test_they_stand_above_a_rule_in_latex_and_unmarked_in_markdown(self, made):
+        _, all_ = ranked(made, gold=False)
+        text = paper_latex(all_)
+        above, below = text.split("\\midrule")[1:3]
+        assert "joint &" in above and "partial\\_joint &" in above and "joint &" not in below and "rdp &" in below
+        assert "textbf" not in above and "underline" not in above and "dagger" not in above
+        assert "% Above the rule: upper bounds" in text
+        lines = [line for line in paper_markdown(all_).splitlines() if line.startswith(("| joint", "| partial"))]
+        assert len(lines) == 4 and not any("*" in line for line in lines)
+
+
 class TestMissing:
     def test_fewer_than_three_seeds(self, bench):
         for setting in GROUPS:
@@ -493,7 +563,7 @@ class TestRefusals:
 
     def test_any_level_will_do(self, bench, test_set, tmp_path, monkeypatch, capsys):
         """Above the bench, at the preset, at a setting, at a method: the report is of the cells below."""
-        levels = {"..": (2, 5), ".": (2, 5), "p": (2, 5), "p/FG-1-PG-1": (1, 5), "p/FG-1-PG-1/rdp": (1, 1)}
+        levels = {"..": (2, 6), ".": (2, 6), "p": (2, 6), "p/FG-1-PG-1": (1, 6), "p/FG-1-PG-1/rdp": (1, 1)}
         for level, (settings, methods) in levels.items():
             found = read_bench(bench / level)
             assert (len(found.rankings), len(found.rankings[0].rows)) == (settings, methods), level
@@ -556,14 +626,14 @@ class TestPapers:
         )
 
     def test_rows_stand_in_one_order_everywhere(self, made):
-        """Joint, then the best first."""
+        """The upper bounds, then the others, the best first."""
         _, ranked_ = ranked(made, gold=False)
         checker = Checker()
         checker.feed(page_of(made))
         for comparison in ranked_:
             names = [row.name for row in comparison.rows]
-            others = [row.mean("macro") for row in comparison.rows[1:]]
-            assert names[0] == "joint" and others == sorted(others, reverse=True)
+            others = [row.mean("macro") for row in comparison.rows[2:]]
+            assert names[:2] == ["joint", "partial_joint"] and others == sorted(others, reverse=True)
             assert [row[0] for row in checker.tables[comparison.setting][1:-1]] == names
             assert re.findall(r"^([\w\\-]+) & \S*\d", paper_latex([comparison]), re.MULTILINE) == list(
                 map(escape_latex, names)

@@ -22,7 +22,7 @@ def advice(ranking: Ranking) -> list[str]:
     """Recommend a method for a setting: what it keeps and gains, what others would change, and how sure that is."""
     rivals = [row for row in ranking.rows if not row.joint]
     if not rivals:
-        return ["Only joint training was measured, which needs all data; there is nothing to choose from."]
+        return ["Only an upper bound was measured, which needs all data; there is nothing to choose from."]
     dev = {row.name: _dev(row) for row in rivals}
     best = max(rivals, key=lambda row: statistics.fmean(dev[row.name].values()))
     near = [row for row in rivals if not _clearly(dev[best.name], dev[row.name])]

@@ -67,7 +67,7 @@ def filled_columns(comparisons: Sequence[MethodComparison]) -> tuple[list[str], 
 
 
 def compare_methods(folder: BenchFolder, tester: MethodTester, against: str | None) -> list[MethodComparison]:
-    """Rank and compare all settings; without a name the chosen method is rdp, else the best that is not joint."""
+    """Rank and compare all settings; without a name the chosen method is rdp, else the best that is not a bound."""
     every = _every(folder)
     names, methods = {row.name for row in every}, {row.method for row in every}
     if against is not None and against not in names | methods:
@@ -90,7 +90,7 @@ def _every(folder: BenchFolder) -> list[MethodRow]:
 
 
 def _best(every: Sequence[MethodRow]) -> str:
-    """Return the row with the best macro F1 that is not joint training; joint only if there is nothing else."""
+    """Return the row with the best macro F1 that is not an upper bound; one of those only if there is nothing else."""
     return max(every, key=lambda row: (not row.joint, row.mean("macro"))).name
 
 

@@ -70,11 +70,16 @@ class MethodTester:
     _known: dict[tuple[str, str, int, int], _DrawnScores | str] = field(default_factory=dict)
 
     def tests(self, rows: Sequence[MethodRow], chosen: MethodRow | None) -> dict[str, MethodTest]:
-        """Compare every row of a setting but the chosen one, by name."""
+        """Compare every other row of a setting with the chosen one, by name.
+
+        An upper bound is not a rival: it is compared with another upper bound alone, and otherwise does not count among
+        the comparisons that p is corrected for.
+        """
         if chosen is None:
             return {}
-        self.note(f"comparing {len(rows)} rows of {chosen.cells[0].setting} with {chosen.name}")
-        tests = {row.name: self.test(row, chosen) for row in rows if row is not chosen}
+        rivals = [row for row in rows if row is not chosen and (chosen.joint or not row.joint)]
+        self.note(f"comparing {len(rivals)} rows of {chosen.cells[0].setting} with {chosen.name}")
+        tests = {row.name: self.test(row, chosen) for row in rivals}
         p_values = {name: test.p for name, test in tests.items() if test.p is not None}
         adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
         return {name: replace(test, adjusted=adjusted.get(name)) for name, test in tests.items()}

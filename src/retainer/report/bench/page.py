@@ -20,7 +20,7 @@ from retainer.report.bench.method_comparison import (
     verdict,
 )
 from retainer.report.bench.numbers import signed
-from retainer.report.bench.ranking import COLUMNS
+from retainer.report.bench.ranking import COLUMNS, UPPER_BOUNDS
 from retainer.report.bench.rows import MethodRow
 from retainer.report.draw import theme
 from retainer.report.draw.charts import chart, swatch
@@ -51,6 +51,7 @@ def bench_page(
         glances=_glances(comparisons),
         settings=[_setting(comparison, scored, tested) for comparison in comparisons],
         printed=next((comparison.published.encoder for comparison in comparisons if comparison.published.scores), ""),
+        bounds=_bounds(comparisons),
         score_columns={name: COLUMNS[name].meaning for name in scored},
         test_columns={name: TEST_COLUMNS[name] for name in tested},
         untested=untested(comparisons),
@@ -66,6 +67,12 @@ def bench_page(
         facts=facts,
         **page_script("bench.js"),
     )
+
+
+def _bounds(comparisons: Sequence[MethodComparison]) -> dict[str, str]:
+    """Return the upper bounds that were measured, and what they see."""
+    measured = {row.method for comparison in comparisons for row in comparison.rows}
+    return {name: meaning for name, meaning in UPPER_BOUNDS.items() if name in measured}
 
 
 def bench_finding(comparisons: Sequence[MethodComparison]) -> Markup:
@@ -100,7 +107,7 @@ def leader_text(comparison: MethodComparison) -> str:
     best, chosen = comparison.best, comparison.chosen
     if best is None:
         return ""
-    start = f"{comparison.setting}: highest without joint training is {best.name} at {best.mean('macro'):.2f}"
+    start = f"{comparison.setting}: highest, upper bounds aside, is {best.name} at {best.mean('macro'):.2f}"
     if chosen is None or best is chosen:
         return start + "."
     test = comparison.tests[best.name]
@@ -135,7 +142,7 @@ def _side(gain: float) -> str:
 
 
 def _setting(comparison: MethodComparison, scored: Sequence[str], tested: Sequence[str]) -> dict[str, Any]:
-    """Lay out the two tables of a setting."""
+    """Lay out the two tables of a setting; in the first a rule divides the upper bounds from the others."""
     lines_ = [
         {
             "name": row.name,
@@ -161,7 +168,7 @@ def _setting(comparison: MethodComparison, scored: Sequence[str], tested: Sequen
     caveats = comparison.published.caveats
     return {
         "name": comparison.setting,
-        "lines": lines_,
+        "groups": [group for first in (True, False) if (group := [one for one in lines_ if one["joint"] is first])],
         "imp": imp,
         "tests": tests,
         "chosen": chosen,

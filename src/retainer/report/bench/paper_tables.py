@@ -45,7 +45,7 @@ def paper_markdown(comparisons: Sequence[MethodComparison]) -> str:
     if (both := mean_gain(comparisons)) and len(comparisons) > 1:
         parts.append(f"Mean gain over settings: micro {signed(both[0])}, macro {signed(both[1])}.")
     meanings = legend(scored) + [f"{name}: {TEST_COLUMNS[name]}" for name in tested if name != "seeds"]
-    marks = "**best** and *second best* that is not joint; *: below 0.05 after Holm's correction"
+    marks = "**best** and *second best* that is not an upper bound; *: below 0.05 after Holm's correction"
     return "\n\n".join([*parts, _md("; ".join(meanings)) + "; " + marks + "."]) + "\n"
 
 
@@ -77,7 +77,7 @@ def paper_latex(comparisons: Sequence[MethodComparison]) -> str:
     """Write one booktabs table: a row per method, micro and macro per setting; it needs only booktabs."""
     every = {row.name: row for comparison in comparisons for row in comparison.rows}
     ranked = sorted(every.values(), key=lambda row: _behind(comparisons, row.name))
-    joint, others = ([row.name for row in ranked if row.joint is first] for first in (True, False))
+    bounds, others = ([row.name for row in ranked if row.joint is first] for first in (True, False))
     groups = " & ".join(rf"\multicolumn{{2}}{{c}}{{{escape_latex(comparison.setting)}}}" for comparison in comparisons)
     rules = " ".join(rf"\cmidrule(lr){{{2 * at + 2}-{2 * at + 3}}}" for at in range(len(comparisons)))
     lines = [
@@ -88,8 +88,8 @@ def paper_latex(comparisons: Sequence[MethodComparison]) -> str:
         rules,
         rf"method & {' & '.join(['micro F1 & macro F1'] * len(comparisons))} \\",
         r"\midrule",
-        *[_tex_line(name, comparisons) for name in joint],
-        *([r"\midrule"] if joint and others else []),
+        *[_tex_line(name, comparisons) for name in bounds],
+        *([r"\midrule"] if bounds and others else []),
         *[_tex_line(name, comparisons) for name in others],
     ]
     if any(comparison.gain for comparison in comparisons):
@@ -137,6 +137,8 @@ def _tex_legend(comparisons: Sequence[MethodComparison]) -> list[str]:
     """Explain the marks in comments, for the author of the caption."""
     chosen = next((comparison.chosen.name for comparison in comparisons if comparison.chosen is not None), "")
     lines = ["F1 averaged over tasks, mean ± standard deviation over seeds; bold: best, underlined: second best."]
+    if any(row.joint for comparison in comparisons for row in comparison.rows):
+        lines.append("Above the rule: upper bounds, which see all data and are not contenders.")
     if chosen:
         lines.append(f"dagger: differs from {chosen}, paired t-test over seeds, p < 0.05 after Holm's correction.")
     for comparison in comparisons:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 TERMINAL_COLUMNS = tuple(name for name in COLUMNS if name not in ("last", "backward"))
 """The columns that have room on a terminal; the report has all."""
-LEGEND = "; ".join(legend(TERMINAL_COLUMNS))
 BY_TASK = "macro F1 of the old / the new types after each task"
 
 
@@ -27,27 +26,34 @@ class PlainTable:
     columns: tuple[str, ...]
     lines: Sequence[Sequence[str]]
     caption: str
+    bounds: int = 0
+    """How many of the first lines are upper bounds, which stand apart from the others."""
 
 
 def plain_tables(ranked: Iterable[Ranking]) -> list[PlainTable]:
     """Return two tables per setting: the averages, and task by task."""
-    tables = []
+    ranked, tables = list(ranked), []
+    columns = terminal_columns(ranked)
     for ranking in ranked:
-        caption = "; ".join((LEGEND, *ranking.published.caveats))
-        tables.append(
-            PlainTable(
-                ranking.setting, ("method", *TERMINAL_COLUMNS), [_line(ranking, row) for row in ranking.rows], caption
-            )
-        )
+        bounds = sum(row.joint for row in ranking.rows)
+        caption = "; ".join((*legend(columns), *ranking.published.caveats))
+        lines = [_line(ranking, row, columns) for row in ranking.rows]
+        tables.append(PlainTable(ranking.setting, ("method", *columns), lines, caption, bounds))
         names = [" + ".join(task.types) for task in ranking.rows[0].cells[0].tasks]
         lines = [_task_line(row) for row in ranking.rows]
-        tables.append(PlainTable(f"{ranking.setting}, task by task", ("method", *names), lines, BY_TASK))
+        tables.append(PlainTable(f"{ranking.setting}, task by task", ("method", *names), lines, BY_TASK, bounds))
     return tables
 
 
-def _line(ranking: Ranking, row: MethodRow) -> list[str]:
+def terminal_columns(ranked: Iterable[Ranking]) -> list[str]:
+    """Return the columns of a bench's own tables; the distance to partial_joint only where that was measured."""
+    partial = any(row.method == "partial_joint" for ranking in ranked for row in ranking.rows)
+    return [name for name in TERMINAL_COLUMNS if partial or name != "to partial"]
+
+
+def _line(ranking: Ranking, row: MethodRow, columns: Sequence[str]) -> list[str]:
     """Write a row; the minus is the keyboard's, which every terminal has and every search finds."""
-    return [row.name, *(field.replace("−", "-") for field in ranking.fields(row, TERMINAL_COLUMNS).values())]
+    return [row.name, *(field.replace("−", "-") for field in ranking.fields(row, columns).values())]
 
 
 def _task_line(row: MethodRow) -> list[str]:
@@ -78,7 +84,7 @@ def terminal_tables(ranked: Iterable[Ranking]) -> list[Table]:
         )
         for column in plain.columns:
             table.add_column(column, justify="left" if column == "method" else "right", no_wrap=True)
-        for line in plain.lines:
-            table.add_row(*map(Text, line))
+        for number, line in enumerate(plain.lines, 1):
+            table.add_row(*map(Text, line), end_section=number == plain.bounds)
         tables.append(table)
     return tables
