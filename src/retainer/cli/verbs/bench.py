@@ -60,7 +60,7 @@ def bench(
     :param encoder: builtin, a folder, or a hub name
     :param recipe: retainer, or paper (as the literature trained)
     :param jobs: processes that share the device
-    :param quick: a quick look that ends in a recommendation: one type is new, five methods, five epochs, three seeds
+    :param quick: a quick look that ends in a recommendation: one type is new, eight methods, five epochs, three seeds
     :param new: the type that is new in a quick look (default: the last one of the alphabet)
     :param set: any field of the recipe or of a method, such as --set.temperature 0.5
     :param rerun: measure everything again
