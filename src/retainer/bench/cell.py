@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import zlib
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -32,6 +33,8 @@ LATER = ("lr", "freeze_old_rows", "text_share", "text_limit")
 ADDED = {"repeat": 1, "prior": "none", "text_share": 1.0, "text_limit": 20_000}
 """Fields of the recipe that came when cells had been measured, and the value that changes nothing: with it, a cell is
 what it was."""
+ADDED_TO_METHODS: dict[str, dict[str, Any]] = {}
+"""The same for fields of methods, by the name of the class that has got them; a class has those of its parents too."""
 GOLD = "gold.spans.json.gz"
 """The entities of the test set, in the folder of a preset."""
 
@@ -61,7 +64,7 @@ class Cell:
     @property
     def configuration(self) -> dict[str, Any]:
         """Everything about it that has a default."""
-        return {"encoder": self.encoder, "recipe": _recipe(self.recipe), "fields": asdict(self.method)}
+        return {"encoder": self.encoder, "recipe": _recipe(self.recipe), "fields": _fields(self.method)}
 
     @property
     def variant(self) -> str:
@@ -99,7 +102,17 @@ class Cell:
 
 
 def _recipe(recipe: Recipe) -> dict[str, Any]:
-    return {name: value for name, value in asdict(recipe).items() if value != ADDED.get(name, ...)}
+    return _unlike_added(asdict(recipe), ADDED)
+
+
+def _fields(method: Method) -> dict[str, Any]:
+    classes = [ADDED_TO_METHODS.get(one.__name__, {}) for one in type(method).__mro__]
+    return _unlike_added(asdict(method), dict(ChainMap(*classes)))
+
+
+def _unlike_added(found: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out the fields that came later and have the value that changes nothing."""
+    return {name: value for name, value in found.items() if name not in added or value != added[name]}
 
 
 def _unlike(found: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
