@@ -1,3 +1,5 @@
+from collections import Counter
+
 import pytest
 
 from retainer.bench.result import CellResult
@@ -42,6 +44,15 @@ def test_joint_starts_over_every_time(made, encoder):
     assert [step.version.lineage.task for step in steps] == [1, 1, 1]
     assert steps[2].version.types == ("artist", "city", "movie") and steps[2].task.old == ("artist", "city")
     assert steps[2].version.lineage.data["sentences"] == 60
+
+
+def test_partial_joint_starts_over_with_what_the_tasks_showed(made, encoder):
+    steps = list(sequence(made, "partial_joint", encoder).run())
+    assert [step.version.lineage.task for step in steps] == [1, 1, 1]
+    assert [step.version.types for step in steps] == [made.types(number) for number in (1, 2, 3)]
+    assert steps[2].version.lineage.data["sentences"] == 60 and steps[2].task.old == ("artist", "city")
+    shown = sum((made.task(number).train.counts for number in (1, 2, 3)), Counter())
+    assert steps[2].version.lineage.data["entities"] == dict(shown), "every task's own annotation, and no other"
 
 
 def test_without_a_test_set_there_is_nothing_to_score(encoder):

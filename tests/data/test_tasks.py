@@ -114,6 +114,24 @@ def test_joint_sees_everything_so_far(made):
     assert set(task.train.types) == set(task.dev.types) == {"artist", "city"}
 
 
+@pytest.mark.parametrize(("fg", "number"), [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2)])
+def test_partial_joint_sees_every_slice_with_the_types_of_its_own_task(fg, number):
+    parts = [generate(size, seed=size, types=["artist", "city", "movie"]) for size in (90, 30, 40)]
+    made = plan(Splits(*parts), fg=fg, pg=1, seed=3)
+    task, whole = made.partial_joint(number), made.joint(number)
+    assert (task.number, task.new, task.old) == (number, whole.new, ()) and task.types == made.types(number)
+    assert (task.dev, task.test) == (whole.dev, whole.test)
+    owner = {row: made.groups[at] for at, rows in enumerate(made.slices[:number]) for row in rows}
+    assert len(task.train) == len(owner) == sum(map(len, made.slices[:number]))
+    for row, shown in zip(sorted(owner), task.train, strict=True):
+        truth = made.train[row]
+        assert shown.words == truth.words and shown.complete == owner[row]
+        assert shown.spans == tuple(span for span in truth.spans if span.type in owner[row])
+    hidden = whole.train.counts.total() - task.train.counts.total()
+    assert hidden > 0 if number > 1 else hidden == 0
+    assert all(sentence.complete is None for sentence in whole.train), "joint leaves that to whoever learns"
+
+
 def test_types_can_be_picked_and_ordered():
     corpus = generate(60, seed=1, types=["artist", "city", "movie"])
     assert plan(Splits(corpus), fg=1, pg=1, types=["movie", "artist"]).groups == (("movie",), ("artist",))

@@ -128,7 +128,7 @@ class LearnRequest:
         return draw(text, min(shown, self.recipe.text_limit), self.seed)
 
     def _starting_version(self, method: Method, corpus: Corpus) -> Version:
-        """Load the version to start from, on its device; joint training starts over from the encoder."""
+        """Load the version to start from, on its device; an upper bound starts over from the encoder."""
         start = self.start
         version = start if isinstance(start, Version) else load(start, device=self.device, head=self.recipe.head)
         if isinstance(version.tagger, Exported):
@@ -139,7 +139,7 @@ class LearnRequest:
                 "this method repeats the defects of released code and is for `retainer bench` alone; use rdp"
             )
         if method.joint and version.types:
-            return _from_encoder(version, corpus, self.device, self.recipe)
+            return _from_encoder(version, corpus, self.device, self.recipe, name_of(method))
         return version
 
 
@@ -212,13 +212,15 @@ def _require_selectable(dev: Corpus, version: Version, taught: Sequence[str], re
             )
 
 
-def _from_encoder(version: Version, corpus: Corpus, device: str, recipe: Recipe) -> Version:
-    """Go back to the bare encoder a version began with: joint training starts over, with all types annotated."""
+def _from_encoder(version: Version, corpus: Corpus, device: str, recipe: Recipe, method: str) -> Version:
+    """Go back to the bare encoder a version began with: an upper bound starts over, with all types in the data."""
     if missing := [type_ for type_ in version.types if type_ not in corpus.counts]:
         raise InputError(
-            f"method joint learns all types at once and needs them all annotated, but {corpus.source} has no "
+            f"method {method} learns all types at once and needs them all annotated, but {corpus.source} has no "
             f"{missing[0]!r}; use another method, or --from a bare encoder"
         )
     if not version.lineage.encoder:
-        raise InputError("this model does not say which encoder it began with; give method joint a bare one (--from)")
+        raise InputError(
+            f"this model does not say which encoder it began with; give method {method} a bare one (--from)"
+        )
     return load(version.lineage.encoder, device=device, head=recipe.head)
