@@ -88,7 +88,7 @@ def main() -> None:
 
 def _worth_a_row(methods: dict[str, Any]) -> list[str]:
     """Leave out what costs the same as another: ablations, and what is for the bench alone."""
-    return [name for name in methods if not name.startswith(("rdp-", "rdp_")) and name != "joint"]
+    return [name for name, one in methods.items() if not name.startswith(("rdp-", "rdp_", "retain-")) and not one.joint]
 
 
 def _apart(name: str, arguments: list[str], base: str) -> dict[str, Any]:

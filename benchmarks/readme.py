@@ -25,6 +25,7 @@ PICTURE = ROOT / "docs" / f"{PRESET}.svg"
 BEGIN, END = "<!-- make readme begins: {} -->", "<!-- make readme ends: {} -->"
 NOTES = {
     "joint": "all data, all types: the upper bound",
+    "partial_joint": "all data, each slice with its own types: the upper bound of what the tasks tell",
     "finetune": "the lower bound",
     "rdp_paper": "the letter of the formulas",
     "rdp_released": "what the authors' code computes",
@@ -33,7 +34,7 @@ NOTES = {
 """What a reader of the table needs to know about a row."""
 FEW = ("joint", "tbcl", "rdp", "cfner", "finetune")
 """Rows of the README: both bounds, rdp, the best method above it and the next published one below it."""
-ABLATIONS = "rdp-no-"
+ABLATIONS = ("rdp-no-", "retain-no-")
 """Rows that only the table of the bench has."""
 DRAWN = ("rdp", "joint", "cfner", "extend_ner", "finetune")
 """Lines of the curve: few enough to be told apart; the place decides the colour."""
