@@ -74,8 +74,8 @@ class LearnRequest:
         method = find_method(self.method) if isinstance(self.method, str) else self.method
         if self.text is not None and not method.takes_text:
             raise InputError(
-                f"method {name_of(method)} does not learn from what the old version says, and text (--text) has nothing "
-                "else to teach; use another method, or leave the text out"
+                f"method {name_of(method)} does not learn from what the old version says, and text (--text) teaches "
+                "nothing else; use another method, or leave the text out"
             )
         corpus = _read(self.data)
         chosen = tuple(self.types) if self.types else corpus.types
