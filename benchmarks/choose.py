@@ -30,7 +30,7 @@ def parse(spec: str, setting: Setting, seed: int, options: argparse.Namespace) -
     of_recipe = {key: changes[key] for key in changes.keys() & RECIPE_FIELDS}
     way = method(name, {key: changes[key] for key in changes.keys() - RECIPE_FIELDS})
     trained = recipe(options.recipe).changed({"epochs": setting.epochs} | of_recipe)
-    return Cell(options.preset, setting, name, way, seed, options.encoder, trained)
+    return Cell(options.preset, setting, name, way, seed, options.encoder, trained, options.pool)
 
 
 def value(text: str) -> Any:
@@ -89,6 +89,7 @@ def main() -> None:
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--encoder", default="builtin")
     parser.add_argument("--recipe", default="retainer")
+    parser.add_argument("--pool", type=float, default=0.0, help="share of the training file to give as text")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()

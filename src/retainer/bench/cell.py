@@ -51,9 +51,13 @@ class Cell:
     seed: int
     encoder: str
     recipe: Recipe
+    pool: float = 0.0
+    """The share of the training sentences that is set aside as text without annotation, before there are slices."""
 
     def __post_init__(self) -> None:
         """Settle what the recipe leaves to the method: a key must say what was done."""
+        if not 0 <= self.pool < 1:
+            raise InputError(f"the pool is a share of the training sentences, at least 0 and below 1, not {self.pool}")
         object.__setattr__(self, "recipe", self.recipe.resolved(self.method.prior_correction))
 
     @property
@@ -64,7 +68,8 @@ class Cell:
     @property
     def configuration(self) -> dict[str, Any]:
         """Everything about it that has a default."""
-        return {"encoder": self.encoder, "recipe": _recipe(self.recipe), "fields": _fields(self.method)}
+        usual = {"encoder": self.encoder, "recipe": _recipe(self.recipe), "fields": _fields(self.method)}
+        return usual | ({"pool": self.pool} if self.pool else {})
 
     @property
     def variant(self) -> str:
@@ -73,6 +78,7 @@ class Cell:
         fields = _unlike(asdict(self.method), asdict(METHODS[self.name]))
         parts = [] if name == "retainer" else [f"recipe {name}"]
         parts += [f"{field}={value}" for field, value in (changed | fields).items()]
+        parts += [f"pool={self.pool}"] if self.pool else []
         return ", ".join(parts if self.encoder == "builtin" else [*parts, Path(self.encoder).name])
 
     def _unlike(self, recipe: str) -> dict[str, Any]:

@@ -48,7 +48,7 @@ class Bench:
     def plan(self, cell: Cell) -> Plan:
         """Return the tasks of a cell."""
         types = cell.setting.types or self.types
-        return _plan(self.data, types, cell.setting, cell.seed, cell.method.quirks.lost_last)
+        return _plan(self.data, types, cell.setting, cell.seed, cell.method.quirks.lost_last, cell.pool)
 
     def finished(self, cell: Cell) -> CellResult | None:
         """Return a cell that need not be measured again."""
@@ -140,12 +140,12 @@ def _result(cell: Cell, done: FinishedTasks, key: str, peak_bytes: int | None) -
 
 
 @lru_cache(maxsize=64)
-def _plan(data: Path, types: tuple[str, ...], setting: Setting, seed: int, lost_last: bool) -> Plan:
+def _plan(data: Path, types: tuple[str, ...], setting: Setting, seed: int, lost_last: bool, pool: float) -> Plan:
     train, dev, test = _parts(data)
     if dev is None or test is None:
         raise InputError(f"{data} has no {'dev' if dev is None else 'test'} file; a bench needs train, dev and test")
     parts = [replace(part, sentences=part.sentences[: -1 if lost_last else None]) for part in (train, dev, test)]
-    return plan(Splits(*parts), fg=setting.fg, pg=setting.pg, seed=seed, types=types)
+    return plan(Splits(*parts), fg=setting.fg, pg=setting.pg, seed=seed, types=types, pool=pool)
 
 
 @lru_cache(maxsize=1)

@@ -118,7 +118,14 @@ class TaskSequence:
         pseudo_labels = self._pseudo_labels(number, start) if self.thorough else None
         began = time.perf_counter()
         request = LearnRequest(
-            task.train, start, method=method, recipe=self.recipe, seed=self.seed, dev=task.dev, device=self.device
+            task.train,
+            start,
+            method=method,
+            recipe=self.recipe,
+            seed=self.seed,
+            dev=task.dev,
+            device=self.device,
+            text=plan.pool if method.takes_text and start.types else None,
         )
         folder = self.options.state_folder
         state = folder and folder / f"task-{number}.partial"

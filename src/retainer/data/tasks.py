@@ -30,6 +30,13 @@ def group_types(types: Sequence[str], fg: int, pg: int) -> tuple[tuple[str, ...]
     return tuple(tuple(types[a:b]) for a, b in zip(starts, [*starts[1:], len(types)], strict=True))
 
 
+def set_aside(corpus: Corpus, count: int, seed: int) -> tuple[Corpus, Corpus]:
+    """Return the corpus without some sentences, drawn by the seed, and these; both in file order."""
+    chosen = set(random.Random(seed).sample(range(len(corpus)), count))
+    parts = [tuple(s for i, s in enumerate(corpus) if (i in chosen) is aside) for aside in (False, True)]
+    return replace(corpus, sentences=parts[0]), replace(corpus, sentences=parts[1])
+
+
 def hide(corpus: Corpus, keep: Collection[str]) -> Corpus:
     """Return the corpus with annotation of the types in ``keep`` alone; no other type is complete in it any more."""
     kept = set(keep)
@@ -100,6 +107,8 @@ class Plan:
     train: Corpus
     dev: Corpus | None = None
     test: Corpus | None = None
+    pool: Corpus | None = None
+    """Sentences of the training file that are in no slice, without annotation; the rows of slices do not count them."""
 
     def __len__(self) -> int:
         """Count the tasks."""
@@ -156,11 +165,12 @@ class Plan:
         """What determines the plan: hashes of the files, and which task gets which rows."""
         files = {"train": self.train, "dev": self.dev, "test": self.test}
         hashes = {name: fingerprint(corpus) for name, corpus in files.items() if corpus is not None}
-        return {"files": hashes, "groups": list(map(list, self.groups)), "slices": list(map(list, self.slices))}
+        dealt = {"groups": list(map(list, self.groups)), "slices": list(map(list, self.slices))}
+        return {"files": hashes, **dealt, **({} if self.pool is None else {"pool": fingerprint(self.pool)})}
 
     def manifest(self) -> dict[str, Any]:
         """Describe the plan so that it can be checked and repeated: hashes, rows and counts, no text."""
-        files = {"train": self.train, "dev": self.dev, "test": self.test}
+        files = {"train": self.train, "dev": self.dev, "test": self.test, "pool": self.pool}
         dealt = {row for rows in self.slices for row in rows}
         return {
             "setting": f"FG-{len(self.groups[0])}-PG-{len(self.groups[1]) if len(self) > 1 else 0}",
@@ -185,15 +195,25 @@ class Plan:
         }
 
 
-def plan(splits: Splits, *, fg: int, pg: int, seed: int = 0, types: Sequence[str] | None = None) -> Plan:
-    """Cut a corpus into tasks; ``types`` picks types and gives their order, otherwise all in alphabetical order."""
+def plan(
+    splits: Splits, *, fg: int, pg: int, seed: int = 0, types: Sequence[str] | None = None, pool: float = 0.0
+) -> Plan:
+    """Cut a corpus into tasks; ``types`` picks types and gives their order, otherwise all in alphabetical order.
+
+    A share of the training sentences may be set aside first, as a ``pool`` of text; slices are made of the others.
+    """
     train, dev, test = splits
     chosen = tuple(types) if types is not None else train.types
     require_types(train, chosen)
     groups = group_types(chosen, fg, pg)
-    visible = hide(train, chosen)
-    slices = greedy_slices(visible.sentences, groups, seed)
-    return Plan(groups, slices, seed, visible, dev and hide(dev, chosen), test and hide(test, chosen))
+    rest, text = set_aside(hide(train, chosen), round(len(train) * pool), seed)
+    if lost := [type_ for type_ in chosen if type_ not in rest.counts]:
+        raise InputError(
+            f"with {len(text)} of its sentences in the pool, {train.source} has no {lost[0]} left to learn"
+        )
+    slices = greedy_slices(rest.sentences, groups, seed)
+    unannotated = hide(text, ()) if len(text) else None
+    return Plan(groups, slices, seed, rest, dev and hide(dev, chosen), test and hide(test, chosen), unannotated)
 
 
 def require_types(corpus: Corpus, types: Sequence[str]) -> None:

@@ -116,6 +116,11 @@ class Method:
         return "none"
 
     @property
+    def takes_text(self) -> bool:
+        """Whether text without annotation teaches anything: only what an old version says about it can."""
+        return self.needs_teacher and not self.joint and self.quirks == NONE
+
+    @property
     def head_speed(self) -> float:
         """How many times faster than the recipe says the head learns with this method."""
         return 1.0

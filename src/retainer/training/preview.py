@@ -37,6 +37,8 @@ class Preview:
     method: str
     train: dict[str, Any]
     exemplars: dict[str, Any] | None
+    text: dict[str, Any] | None
+    """The text without annotation, and how many sentences of it a step shows."""
     dev: dict[str, Any] | None
     batch: int
     steps: int
@@ -68,6 +70,7 @@ def preview(task: LearnTask) -> Preview:
         method=task.facts["method"],
         train={"sentences": len(train), "entities": dict(sorted(train.counts.items()))},
         exemplars=task.facts["data"].get("exemplars"),
+        text=None if task.text is None else {**task.facts["data"]["text"], "batch": loop.recipe.text_batch},
         dev=_dev(task),
         batch=loop.recipe.batch,
         steps=steps,

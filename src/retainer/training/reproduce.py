@@ -22,6 +22,12 @@ from retainer.versions.lineage import RECORD_FILE, Lineage
 
 FLAG = "--config"
 
+_BESIDE = {
+    "exemplars": ("exemplars", "the exemplars differ"),
+    "text": ("sentences of text", "the text differs"),
+}
+"""What may be given beside DATA, what its sentences are called, and how to say that they are others."""
+
 
 def expanded(argv: Sequence[str]) -> tuple[list[str], str | None]:
     """Put what a record says in the place of --config RECORD, before everything else: what comes later wins.
@@ -153,7 +159,15 @@ class Reproduction:
             found.append(f"DATA {_counted(then, now)}")
         elif now["dev_sha256"] != then["dev_sha256"]:
             found.append("the dev set differs")
-        return [*found, *_exemplars(then.get("exemplars"), now.get("exemplars"))]
+        return [*found, *_beside("exemplars", then, now), *self._other_text(facts)]
+
+    def _other_text(self, facts: Mapping[str, Any]) -> list[str]:
+        """Say how the text differs. Other settings draw other sentences of the same text, and are told anyway."""
+        record, recipe = self.record, facts["recipe"]
+        settled = all(record.recipe.get(name) == recipe[name] for name in ("epochs", "text_share", "text_limit"))
+        drawn_alike = settled and record.seed == facts["seed"]
+        both = "text" in record.data and "text" in facts["data"]
+        return [] if both and not drawn_alike else _beside("text", record.data, facts["data"])
 
     def _chosen(self) -> bool:
         """Say whether the epoch was chosen on the dev set; old records do not say it, but have the score it was by."""
@@ -180,12 +194,14 @@ class Reproduction:
         ]
 
 
-def _exemplars(then: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> list[str]:
-    """Say how the exemplars differ, if they do."""
-    if then is None or now is None:
-        missing = f"it had {then['sentences']} exemplars (--exemplars)" if then else "it had no --exemplars"
-        return [] if then == now else [missing]
-    return [] if then["sha256"] == now["sha256"] else ["the exemplars differ"]
+def _beside(what: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Say how sentences differ that are given beside DATA, if they do."""
+    called, differ = _BESIDE[what]
+    old, new = then.get(what), now.get(what)
+    if old is None or new is None:
+        missing = f"it had {old['sentences']} {called} (--{what})" if old else f"it had no --{what}"
+        return [] if old == new else [missing]
+    return [] if old["sha256"] == new["sha256"] else [differ]
 
 
 def _counted(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:

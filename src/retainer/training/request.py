@@ -67,11 +67,16 @@ class LearnRequest:
     exemplars: Data | None = None
     device: str = "auto"
     text: Text | None = None
-    """Texts without annotation, or whose annotation is ignored."""
+    """Texts without annotation, or whose annotation is ignored. They are read here, and some of them are drawn."""
 
     def resolve(self) -> LearnTask:
         """Look everything up, and check all that can be wrong before anything is computed."""
         method = find_method(self.method) if isinstance(self.method, str) else self.method
+        if self.text is not None and not method.takes_text:
+            raise InputError(
+                f"method {name_of(method)} does not learn from what the old version says, and text (--text) teaches "
+                "nothing else; use another method, or leave the text out"
+            )
         corpus = _read(self.data)
         chosen = tuple(self.types) if self.types else corpus.types
         require_types(corpus, chosen)
@@ -84,7 +89,7 @@ class LearnRequest:
             _require_selectable(dev, version, (*new, *retaught), self.recipe)
         shown = hide(corpus, chosen)
         train, held_out = (shown, None) if dev is not None else hold_out(shown, self.recipe.holdout, self.seed)
-        text = None if self.text is None else self._drawn_text(self.text, version, method, len(train))
+        text = None if self.text is None else self._drawn_text(self.text, version, len(train))
         obstacle = _prior_obstacle(version, dev)
         version, split_rows = _without_split_types(version, new)
         return LearnTask(
@@ -117,15 +122,13 @@ class LearnRequest:
             raise InputError(f"{obstacle}; leave the prior as it is (--set.prior none)")
         return self.recipe
 
-    def _drawn_text(self, text: Text, version: Version, method: Method, slice_size: int) -> Corpus:
-        """Draw as many sentences without annotation as the run can show, at most the recipe's limit."""
-        if not version.types or method.joint or not method.needs_teacher:
-            raise InputError(
-                "text without annotation teaches what an old version says about it, and "
-                + (f"method {name_of(method)} asks none" if version.types else "the model knows no type yet")
-            )
+    def _drawn_text(self, text: Text, version: Version, slice_size: int) -> Corpus | None:
+        """Draw as many sentences without annotation as the run can show, at most the recipe's limit; None for none."""
+        if not version.types:
+            raise InputError("the model knows no type yet, so there is nothing that text (--text) could keep")
         shown = math.ceil(self.recipe.text_share * slice_size * self.recipe.epochs)
-        return draw(text, min(shown, self.recipe.text_limit), self.seed)
+        drawn = draw(text, min(shown, self.recipe.text_limit), self.seed)
+        return drawn if len(drawn) else None
 
     def _starting_version(self, method: Method, corpus: Corpus) -> Version:
         """Load the version to start from, on its device; an upper bound starts over from the encoder."""

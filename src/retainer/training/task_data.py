@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from retainer.data.corpus import Corpus
 from retainer.data.labels import Labels
 from retainer.data.spans import Sentence
+from retainer.data.tasks import set_aside
 from retainer.model.heads import Head
 from retainer.model.tagger import Tagger
 
@@ -76,7 +76,5 @@ def hold_out(corpus: Corpus, share: float, seed: int) -> tuple[Corpus, Corpus | 
     count = round(len(corpus) * share)
     if count < 10:
         return corpus, None
-    chosen = set(random.Random(seed).sample(range(len(corpus)), count))
-    parts = [tuple(s for i, s in enumerate(corpus) if (i in chosen) is aside) for aside in (False, True)]
-    train, dev = (replace(corpus, sentences=part) for part in parts)
+    train, dev = set_aside(corpus, count, seed)
     return (train, dev) if dev.counts and train.types == corpus.types else (corpus, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from retainer.data.corpus import Corpus
@@ -18,7 +19,8 @@ Text = Corpus | str | Path | Iterable[str]
 def draw(text: Text, most: int, seed: int) -> Corpus:
     """Read some text once, and return at most so many of its sentences, every one as likely as any other.
 
-    Texts without a word are passed over. What is drawn stays in its order.
+    Texts without a word are passed over. What is drawn stays in its order, and leaves its annotation behind: its
+    entities, and of which types all are annotated.
     """
     source, sentences = _opened(text)
     rng, kept = random.Random(seed), list[tuple[int, Sentence]]()
@@ -32,8 +34,9 @@ def draw(text: Text, most: int, seed: int) -> Corpus:
         elif (place := rng.randrange(seen)) < most:
             kept[place] = (seen, sentence)
     if not seen:
-        raise InputError(f"{source} has no text to learn from")
-    return Corpus(tuple(sentence.with_spans(()) for _, sentence in sorted(kept, key=lambda pair: pair[0])), source)
+        raise InputError(f"{source} has no word, so there is no text to learn from")
+    in_order = [sentence for _, sentence in sorted(kept, key=lambda pair: pair[0])]
+    return Corpus(tuple(replace(sentence, spans=(), complete=None) for sentence in in_order), source)
 
 
 def _opened(text: Text) -> tuple[str, Iterable[Sentence]]:

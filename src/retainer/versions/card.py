@@ -16,6 +16,7 @@ from retainer.plurals import entities, sentences
 from retainer.versions.history import (
     Origin,
     RecordedScores,
+    describe_prior,
     describe_version,
     learned_last,
     origins,
@@ -217,7 +218,9 @@ def _made(lineage: Lineage) -> str:
         "data": f"{sentences(data.get('sentences', 0))}, SHA-256 {short_hash(data.get('sha256', ''))}",
         "entities": ", ".join(f"{count} {on_one_line(type_)}" for type_, count in data.get("entities", {}).items()),
         "exemplars": _exemplars(data.get("exemplars")),
+        "text": _text(data.get("text")),
         "dev": sentences(data.get("dev_sentences", 0)),
+        "prior correction": describe_prior(lineage.prior),
         "epoch": f"{scores.get('epoch', '')} of {len(scores.get('history', ()))}",
         "recipe": _fields({**lineage.recipe, **({"batch": scores["batch"]} if "batch" in scores else {})}).strip(" ()"),
         "seed": str(lineage.seed),
@@ -234,6 +237,11 @@ def _exemplars(exemplars: Mapping[str, Any] | None) -> str:
         return ""
     counts = ", ".join(f"{count} {on_one_line(type_)}" for type_, count in exemplars["entities"].items())
     return f"{sentences(exemplars['sentences'])} ({counts}), SHA-256 {short_hash(exemplars['sha256'])}"
+
+
+def _text(text: Mapping[str, Any] | None) -> str:
+    """Describe the text without annotation, if there was any."""
+    return f"{sentences(text['sentences'])} without annotation, SHA-256 {short_hash(text['sha256'])}" if text else ""
 
 
 def _versions(chain: Sequence[Lineage]) -> str:

@@ -96,6 +96,12 @@ def describe_task(one: Lineage) -> str:
     return "learned " + " and ".join(part for part in parts if part)
 
 
+def describe_prior(offsets: Mapping[str, float]) -> str:
+    """Say in words how the prior of the taught types was corrected; nothing where no correction was asked for."""
+    moved = [f"{type_} {offset:+.2f}" for type_, offset in offsets.items() if offset]
+    return ", ".join(moved) or ("none taken" if offsets else "")
+
+
 def describe_version(one: Lineage) -> str:
     """Say in words what made a version of the previous one."""
     return describe_change(one.change) if one.change else describe_task(one)

@@ -40,6 +40,7 @@ def bench(
     jobs: int = 1,
     quick: bool = False,
     new: str = "",
+    pool: float = 0.0,
     set: dict[str, Any] = {},  # noqa: B006 (the parser needs the kind; it is never changed)
     rerun: bool = False,
     json: bool = False,
@@ -62,13 +63,15 @@ def bench(
     :param jobs: processes that share the device
     :param quick: a quick look that ends in a recommendation: one type is new, eight methods, five epochs, three seeds
     :param new: the type that is new in a quick look (default: the last one of the alphabet)
+    :param pool: share of the training sentences to set aside before slices are made, such as 0.333: methods with a
+        teacher get these sentences without annotation, like the --text of learn (with --set.text_share 0 they do not)
     :param set: any field of the recipe or of a method, such as --set.temperature 0.5
     :param rerun: measure everything again
     :param json: print the cells as one JSON document
     :param device: auto, cpu or cuda
     """
     chosen = _chosen(preset, data, quick, new)
-    cells = _Choice(setting, methods, seeds, encoder, recipe, set).cells(chosen)
+    cells = _Choice(setting, methods, seeds, encoder, recipe, set, pool).cells(chosen)
     if jobs < 1:
         raise InputError(f"--jobs must be at least 1, not {jobs}")
     from retainer.bench.run import Bench, run_bench
@@ -113,6 +116,7 @@ class _Choice:
     encoder: str
     recipe: str
     changes: dict[str, Any]
+    pool: float
 
     def cells(self, preset: Preset) -> list[Cell]:
         """Check the call and return the cells it asks for."""
@@ -141,7 +145,7 @@ class _Choice:
         of_recipe = {field: value for field, value in self.changes.items() if field in RECIPE_FIELDS}
         recipe = find_recipe(self.recipe).changed({"epochs": setting.epochs} | of_recipe)
         method = find_method(name, {field: value for field, value in self.changes.items() if field in fields})
-        return Cell(preset.name, setting, name, method, seed, self.encoder, recipe)
+        return Cell(preset.name, setting, name, method, seed, self.encoder, recipe, self.pool)
 
 
 def _seed(text: str) -> int:

@@ -16,11 +16,12 @@ from retainer.plurals import amount, sentences
 from retainer.training.recipe import ENOUGH_TO_SELECT, RECIPE_FIELDS, Recipe
 from retainer.training.recipe import recipe as find_recipe
 from retainer.training.reproduce import Reproduction, record_of
-from retainer.versions.history import describe_task, short_hash
+from retainer.versions.history import describe_prior, describe_task, short_hash
 from retainer.versions.lineage import PARENT_FOLDER, Lineage
 
 if TYPE_CHECKING:
     from retainer.methods import Method
+    from retainer.training.preview import Preview
     from retainer.training.request import LearnRequest
     from retainer.versions.version import Version
 
@@ -44,6 +45,7 @@ def learn(
     set: dict[str, Any] = {},  # noqa: B006 (never changed)
     dev: str | None = None,
     exemplars: str | None = None,
+    text: str | None = None,
     recipe: str = "retainer",
     epochs: int | None = None,
     seed: int = 0,
@@ -69,6 +71,8 @@ def learn(
     :param dev: annotated file to choose the epoch on (default: a tenth of DATA is set aside)
     :param exemplars: annotated file with sentences of types the model knows, if you kept some; they join DATA, and
         their O words are not treated as negatives for the new types
+    :param text: file or folder with texts like those the model is used on, lines or any format; annotation is ignored.
+        Every step shows some, and the new version learns to find there what the old one finds
     :param recipe: retainer (AdamW) or paper (SGD, as published)
     :param epochs: maximum passes over DATA (default: the recipe's, 10); training stops early after 3 without a better
         dev score (--set.patience 0 disables early stopping)
@@ -82,7 +86,7 @@ def learn(
     :param anyway: where --config is the record of a version: learn even if data or parent are not those of the record
     :param json: print one JSON document
     :param config: read any of these from a YAML file; or the retainer.json of a version: repeat the run that made it
-        (DATA, --dev, --exemplars and --out are given, --from is found if it lies beside; the command line wins)
+        (DATA, --dev, --exemplars, --text and --out are given, --from is found if it lies beside; the command line wins)
     """
     reproduces = _reproduction(config, anyway)
     chosen, fields = configure(recipe, method, {**set, **({"epochs": epochs} if epochs is not None else {})})
@@ -90,7 +94,7 @@ def learn(
     from retainer.training.progress import ConsoleProgress
     from retainer.training.request import LearnRequest, RunOptions
 
-    request = LearnRequest(data, from_, types or None, fields, chosen, seed, dev, exemplars, device)
+    request = LearnRequest(data, from_, types or None, fields, chosen, seed, dev, exemplars, device, text)
     if dry_run:
         return _report_preview(request, out, reproduces, json)
     began = time.perf_counter()
@@ -141,13 +145,13 @@ def _report_preview(request: LearnRequest, out: str, reproduces: Reproduction | 
     if seen.dev is not None:
         aside = f"{sentences(seen.dev['sentences'])}{' set aside' if seen.dev['set_aside'] else ''}"
         aside += "" if seen.dev["chooses"] else f", to look at in the end; {CHANCE}, so the last epoch is kept"
-    kept = f" and {amount(seen.exemplars['sentences'], 'exemplar')}" if seen.exemplars else ""
+    beside = f" and {seen.text['batch']} of text" if seen.text else ""
     lines = [
         f"would learn   {', '.join((*seen.new, *(f'more of {type_}' for type_ in seen.retaught)))}",
         f"would keep    {', '.join(seen.old) or '(nothing else: the model knows no other type)'}",
-        f"from          {sentences(seen.train['sentences'])}{kept}: {counts}",
+        f"from          {_sources(seen)}: {counts}",
         f"dev           {aside}",
-        f"method        {seen.method}, at most {amount(seen.steps, 'step')} of {sentences(seen.batch)}",
+        f"method        {seen.method}, at most {amount(seen.steps, 'step')} of {sentences(seen.batch)}{beside}",
         f"time          about {_duration(seen.seconds)}"
         + (" if it does not stop early, and the dev scores" * bool(seen.dev and seen.dev["chooses"])),
     ]
@@ -155,6 +159,16 @@ def _report_preview(request: LearnRequest, out: str, reproduces: Reproduction | 
         lines.append(f"would treat {amount(facts['count'], 'unannotated entity', 'unannotated entities')} as {type_}")
         lines.extend(f"    {example}" for example in facts["examples"])
     say("\n".join([*lines, "", "nothing was learned and nothing was written"]))
+
+
+def _sources(seen: Preview) -> str:
+    """Say what would be learned from."""
+    parts = [sentences(seen.train["sentences"])]
+    if seen.exemplars:
+        parts.append(amount(seen.exemplars["sentences"], "exemplar"))
+    if seen.text:
+        parts.append(f"{sentences(seen.text['sentences'])} of text")
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
 
 
 def _duration(seconds: float) -> str:
@@ -185,6 +199,18 @@ def _reached(record: Lineage) -> float | None:
     return sum(found) / len(found) if found else None
 
 
+def _dev_score(record: Lineage) -> str:
+    """Return the score the epoch was chosen by, or say why none was."""
+    if record.scores["dev"] is not None:
+        new = "what was taught" if record.again else "the new types"
+        measured = {"new": new, "all": "all types", "last": ""}[record.recipe["select"]]
+        return f"{record.scores['dev']:.2f} on {measured}"
+    if record.recipe["select"] == "last":
+        return "not used to choose: the last epoch was asked for (--set.select last)"
+    why = f"not used to choose: {CHANCE}" if record.data["dev_sentences"] else f"not measured: {FEW}"
+    return f"{why}, so the last epoch was kept; give --dev FILE if you can"
+
+
 def _summary(version: Version, out: str, seconds: float) -> str:
     record = version.lineage
     old = [type_ for task in record.tasks[:-1] for type_ in task if type_ not in record.again]
@@ -195,20 +221,12 @@ def _summary(version: Version, out: str, seconds: float) -> str:
         f"learned   {describe_task(record).removeprefix('learned ')}",
         f"before    {', '.join(old) or nothing}",
         f"method    {record.method}, epoch {record.scores['epoch']} of {made}{stopped}, {seconds:.0f} s",
-        f"version   {out}",
     ]
-    measured = {"new": "the new types" if not record.again else "what was taught", "all": "all types", "last": ""}[
-        record.recipe["select"]
-    ]
-    if record.scores["dev"] is None:
-        why = f"not measured: {FEW}, so the last epoch was kept; give --dev FILE if you can"
-        if record.recipe["select"] == "last":
-            why = "not used to choose: the last epoch was asked for (--set.select last)"
-        elif record.data["dev_sentences"]:
-            why = f"not used to choose: {CHANCE}, so the last epoch was kept; give --dev FILE if you can"
-        lines.insert(3, f"dev F1    {why}")
-    else:
-        lines.insert(3, f"dev F1    {record.scores['dev']:.2f} on {measured}")
+    if "text" in record.data:
+        lines.append(f"text      {sentences(record.data['text']['sentences'])} without annotation")
+    if prior := describe_prior(record.prior):
+        lines.append(f"prior     {prior}")
+    lines += [f"dev F1    {_dev_score(record)}", f"version   {out}"]
     if (reached := _reached(record)) is not None and reached < POOR:
         lines.append(
             f"poor      hardly anything new is found yet; more epochs than {made}, more data or another method"

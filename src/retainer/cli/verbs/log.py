@@ -7,7 +7,7 @@ from typing import Any
 
 from retainer.cli.output import say, say_json
 from retainer.plurals import amount, sentences
-from retainer.versions.history import describe_version, short_hash, versions_of
+from retainer.versions.history import describe_prior, describe_version, short_hash, versions_of
 from retainer.versions.lineage import Lineage
 from retainer.versions.rollback import require_record, versions_beside
 
@@ -48,6 +48,8 @@ def _lines(one: dict[str, Any]) -> list[str]:
     lines = [f"{one['what']}; knows {', '.join(one['types'])}"]
     if one["method"]:
         lines.append(f"{one['method']}, {_data(one['data'])}, seed {one['seed']}")
+    if prior := describe_prior(one["prior"]):
+        lines.append(f"prior correction: {prior}")
     lines += _scores(one["scores"])
     return [head, *(f"│   {line}" for line in lines), "│"]
 
@@ -55,7 +57,8 @@ def _lines(one: dict[str, Any]) -> list[str]:
 def _data(data: dict[str, Any]) -> str:
     counts = ", ".join(f"{count} {type_}" for type_, count in data.get("entities", {}).items())
     kept = f", {amount(data['exemplars']['sentences'], 'exemplar')}" if "exemplars" in data else ""
-    return f"{sentences(data.get('sentences', 0))} ({counts}){kept}"
+    text = f", {sentences(data['text']['sentences'])} of text" if "text" in data else ""
+    return f"{sentences(data.get('sentences', 0))} ({counts}){kept}{text}"
 
 
 def _scores(scores: dict[str, Any]) -> list[str]:
