@@ -10,7 +10,7 @@ from retainer.data.generated import generate
 from retainer.data.spans import Sentence
 from retainer.data.tasks import hide
 from retainer.errors import InputError
-from retainer.methods import METHODS, TBCL
+from retainer.methods import METHODS, TBCL, Retain
 from retainer.model.predict import run_tagger
 from retainer.model.tagger_output import TaggerOutput
 from retainer.model.tokenization import Tokenization
@@ -196,3 +196,38 @@ def test_recipes_do_not_matter(first, city):
     """Methods with a second look also learn with the published optimizer and a cosine head."""
     version = learn(city, first, method="tbcl", recipe=Recipe(epochs=1, optimizer="sgd", lr=1e-3), device="cpu")
     assert "city" in version.types
+
+
+class TestTheSecondLookAtAPart:
+    """retain looks twice at sentences with new entities; a recorded step at all, and the others do not count."""
+
+    @pytest.fixture
+    def seen(self, first, city, quick):
+        def terms(asks, **fields):
+            prepared = prepare(first.tagger, TaskData(city, ("city",)), Retain(**fields), quick)
+            step = TrainingStep(prepared, prepared.slice, replace(quick, precision="full"))
+            step.asks = asks
+            step.arithmetic.tagger.eval()
+            windows = torch.arange(8)
+            return step._terms(windows, int(prepared.slice.lengths[:8].max()))
+
+        return terms
+
+    def test_asking_which_changes_nothing(self, seen):
+        asked, told = seen(True), seen(False)
+        assert float(asked["look"].detach()) == pytest.approx(float(told["look"].detach()), rel=1e-5) != 0
+        part = seen(True, look_share=0.5)
+        recorded = seen(False, look_share=0.5)
+        assert float(part["look"].detach()) == pytest.approx(float(recorded["look"].detach()), rel=1e-5)
+
+    def test_a_sentence_without_new_entities_has_none(self, first, city, quick):
+        bare = replace(city, sentences=tuple(sentence for sentence in city if not sentence.spans)[:4])
+        if not bare.sentences:
+            bare = replace(city, sentences=(Sentence(("play", "some", "music")),) * 4)
+        some = replace(city, sentences=(*bare.sentences, *city.sentences))
+        prepared = prepare(first.tagger, TaskData(some, ("city",)), Retain(), quick)
+        step = TrainingStep(prepared, prepared.slice, quick)
+        for asks in (True, False):
+            step.asks = asks
+            terms = step._terms(torch.arange(len(bare)), int(prepared.slice.lengths[: len(bare)].max()))
+            assert float(terms["look"].detach()) == 0

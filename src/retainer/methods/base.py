@@ -111,6 +111,11 @@ class Method:
         return None
 
     @property
+    def blend(self) -> Literal["none", "dev"]:
+        """Whether the student is moved back toward its parent as far as the dev set says, with the correction."""
+        return "none"
+
+    @property
     def prior_correction(self) -> Literal["none", "dev"]:
         """What the prior correction ``auto`` of a recipe means with this method."""
         return "none"

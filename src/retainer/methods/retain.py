@@ -41,6 +41,8 @@ class Retain(Method):
     the others, which get theirs in other epochs."""
     prior_correction: Literal["none", "dev"] = "dev"
     """The correction of the prior that the recipe's ``auto`` stands for."""
+    blend: Literal["none", "dev"] = "none"
+    """Whether the student's encoder is moved back toward its parent's, as far as the dev set says that it helps."""
 
     def leave_out(self, given: Tokens) -> Tensor | None:
         """Leave the new entities out; old ones stay even where they are gold."""

@@ -15,11 +15,13 @@ from retainer.files import require_free
 from retainer.methods import Method
 from retainer.model.tagger import Tagger
 from retainer.runtime import repeatable
+from retainer.training.blend import settle
 from retainer.training.checkpoint import Checkpoint, key_of
+from retainer.training.evidence import Evidence
 from retainer.training.learn_task import LearnTask
 from retainer.training.loop import Diverged, TrainingLoop
 from retainer.training.prepare import Rehearsal, prepare
-from retainer.training.prior import Evidence, corrected, fit_offsets
+from retainer.training.prior import Offsets, corrected
 from retainer.training.progress import Progress
 from retainer.training.recipe import Recipe
 from retainer.training.rehearsal import synthetic_sentences, with_generator
@@ -131,21 +133,26 @@ class _Run:
         task = self.task
         with repeatable(task.version.tagger.device, task.seed, strict=strict):
             student, loop = self._rehearsed() if task.method.reviews else self._trained(self.checkpoint)
-            student, offsets = self._prior_corrected(student)
+            student, offsets, share = self._settled(student)
             lineage = _lineage(task, loop, student, self.options.measure)
-            version = Version(student, dataclasses.replace(lineage, prior=offsets))
+            version = Version(student, dataclasses.replace(lineage, prior=offsets, blend=share))
             if not task.method.reviews:
                 return version
             version = Version(student, version.lineage, task.version.generators)
             return with_generator(version, task.data.train, task.taught, task.seed)
 
-    def _prior_corrected(self, student: Tagger) -> tuple[Tagger, dict[str, float]]:
-        """Return the student with its prior corrected on the dev set, and by how much; as it is where none is asked."""
-        task = self.task
+    def _settled(self, student: Tagger) -> tuple[Tagger, Offsets, float]:
+        """Return the student with its prior corrected on the dev set, and blended if its method says so.
+
+        With it, the offsets and the parent's share of the weights; where no correction is asked for, as it is.
+        """
+        task, parent = self.task, self.task.version.tagger
         if task.recipe.prior != "dev" or task.dev is None:
-            return student, {}
-        offsets = fit_offsets(Evidence.of(student, task.version.tagger, task.dev, task.taught))
-        return corrected(student, offsets), offsets
+            return student, {}, 0.0
+        evidence = Evidence.of(student, parent, task.dev, task.taught)
+        blend = task.method.blend == "dev" and bool(parent.labels.types)
+        best = settle(student, parent, task.dev, evidence, blend=blend)
+        return corrected(best.tagger, best.offsets), best.offsets, best.share
 
     def _rehearsed(self) -> Trained:
         """Learn, then learn again with a rehearsal of what is old."""

@@ -79,6 +79,8 @@ class Lineage:
     task where the dev set has old types; losses per epoch; the batch the data were large enough for."""
     prior: Mapping[str, float] = field(default_factory=dict)
     """By type that was taught, what the prior correction added to the bias of its rows."""
+    blend: float = 0.0
+    """The share of the parent in the encoder's weights, where a student was moved back toward it."""
     calibration: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """By type, how its scores become probabilities of being right, and by how many entities that was found."""
     versions: Mapping[str, str] = field(default_factory=dict)
