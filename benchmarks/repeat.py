@@ -1,53 +1,140 @@
-"""Learn the same two tasks several times with one seed and compare the weights bit for bit.
+"""Learn the same tasks many times with one seed, alone and in company, and compare the weights bit for bit.
 
-    python benchmarks/repeat.py [DEVICE]
+    python benchmarks/repeat.py CONLL2003 --out FILE [--runs 20] [--jobs 10] [--method rdp]
 
-Twice in the usual way, and on a GPU once more with steps that are not recorded: recording must change nothing. Some
-texts are long, because attention over more than 128 pieces has kernels that are not repeatable unless told to be.
+Every run learns the first two tasks of FG-1-PG-1 from the encoder in a process of its own: first one run after the
+other (a quarter of them), then JOBS at once. The corpus has one sentence of more than 128 pieces, for which attention
+has kernels that are not repeatable unless told to be, and batches of more than 1,024 pieces, for which torch's gradient
+of embeddings is not. --torch-embeddings leaves that gradient to torch, and --not-recorded runs kernel by kernel: what
+the two cost, and what the first one is for.
 """
 
+import argparse
 import json
-import sys
 import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import nullcontext
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+from unittest import mock
 
-from retainer.data.generated import generate  # isort: skip (retainer settles the threads before torch starts any)
-from dataclasses import replace
-
-import torch
+from retainer.bench.preset import preset  # isort: skip (retainer settles the threads before torch starts any)
 from machine import machine
 
-from retainer.data.corpus import Corpus
-from retainer.data.spans import Sentence, Span
-from retainer.data.tasks import hide
-from retainer.runtime import pick_device
-from retainer.training.learn import learn
+from retainer.data.splits import read_splits
+from retainer.data.tasks import plan
+from retainer.files import write_text
+from retainer.runtime import shared_gpu
+from retainer.training import step
+from retainer.training.learn import learn_version
+from retainer.training.progress import Progress
 from retainer.training.recipe import Recipe
+from retainer.training.request import LearnRequest, RunOptions
+from retainer.versions.version import load
+
+Run = dict[str, Any]
 
 
-def joined(corpus: Corpus, size: int) -> Corpus:
-    """Join the first sentences of a corpus, so that some texts are long."""
-    parts = corpus.sentences[: len(corpus) // 2]
-    made: list[Sentence] = []
-    for at in range(0, len(parts), size):
-        words: list[str] = []
-        spans: list[Span] = []
-        for sentence in parts[at : at + size]:
-            spans += [Span(s.start + len(words), s.end + len(words), s.type) for s in sentence.spans]
-            words += sentence.words
-        made.append(Sentence(tuple(words), tuple(spans)))
-    return replace(corpus, sentences=(*made, *corpus.sentences[len(parts) :]))
+@dataclass(frozen=True)
+class Course:
+    """What every run does."""
+
+    data: Path
+    method: str
+    seed: int
+    epochs: int
+    device: str
+    encoder: str
+    torch_embeddings: bool
+    not_recorded: bool
 
 
-device = pick_device(sys.argv[1] if len(sys.argv) > 1 else "auto")
-types = ["artist", "city"]
-corpora = (joined(generate(600, seed=seed, types=types), 20) for seed in (1, 2))
-artist, city = (hide(corpus, [type_]) for corpus, type_ in zip(corpora, types, strict=True))
-WAYS = {"first": Recipe(epochs=3), "again": Recipe(epochs=3), "not recorded": Recipe(epochs=3, capture=False)}
-weights, rows = {}, []
-for way, recipe in WAYS.items():
-    began = time.perf_counter()
-    base = learn(artist, "builtin", recipe=recipe, seed=3, device=str(device))
-    weights[way] = learn(city, base, recipe=recipe, seed=3, device=str(device)).tagger.state_dict()
-    differ = [name for name in weights[way] if not torch.equal(weights[way][name], weights["first"][name])]
-    rows.append({"way": way, "seconds": time.perf_counter() - began, "same": not differ, "differ": differ[:3]})
-print(json.dumps({"machine": machine(), "device": str(device), "ways": rows}, indent=1))
+class Noted(Progress):
+    """Keeps what a run has to say: a fall back to other kernels would be among it."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        """Keep a note."""
+        self.notes.append(text)
+
+
+def learned(course: Course) -> Run:
+    """Learn the two tasks, and return the fingerprints of both versions and the seconds they took."""
+    if course.torch_embeddings:
+        mock.patch.object(step, "repeatable_embeddings", lambda device: nullcontext()).start()
+    tasks = plan(read_splits(course.data), fg=1, pg=1, seed=course.seed, types=preset("conll2003").types)
+    recipe = Recipe(epochs=course.epochs, patience=0, capture=not course.not_recorded)
+    version, weights, seconds, noted = load(course.encoder, device=course.device), [], [], Noted()
+    for number in (1, 2):
+        task, began = tasks.task(number), time.perf_counter()
+        request = LearnRequest(
+            task.train,
+            version,
+            method=course.method,
+            recipe=recipe,
+            seed=course.seed,
+            dev=task.dev,
+            device=course.device,
+        )
+        version = learn_version(request, RunOptions(measure=False, progress=noted))
+        seconds.append(time.perf_counter() - began)
+        weights.append(version.fingerprint)
+    return {"weights": weights, "seconds": seconds, "notes": noted.notes}
+
+
+def runs(course: Course, count: int, jobs: int) -> Iterator[Run]:
+    """Make some runs, each in a fresh process."""
+    with shared_gpu(), ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
+        for done in as_completed([pool.submit(learned, course) for _ in range(count)]):
+            yield done.result()
+
+
+def summary(made: list[Run]) -> Run:
+    """Say how many runs ended with the same weights, task by task, and how long they took."""
+    by_task = list(zip(*(run["weights"] for run in made), strict=True))
+    seconds = list(zip(*(run["seconds"] for run in made), strict=True))
+    return {
+        "runs": len(made),
+        "same": [Counter(task).most_common(1)[0][1] for task in by_task],
+        "weights": [Counter(task).most_common(1)[0][0] for task in by_task],
+        "seconds": [sum(task) / len(task) for task in seconds],
+        "notes": sorted({note for run in made for note in run["notes"]}),
+    }
+
+
+def main() -> None:
+    """Make all runs, write the summary and print it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--jobs", type=int, default=10)
+    parser.add_argument("--method", default="rdp")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--encoder", default="builtin")
+    parser.add_argument("--torch-embeddings", action="store_true")
+    parser.add_argument("--not-recorded", action="store_true")
+    options = parser.parse_args()
+    course = Course(**{name: getattr(options, name) for name in Course.__dataclass_fields__})
+    alone = max(1, options.runs // 4)
+    document = {
+        "machine": machine(),
+        "course": {name: str(value) if name == "data" else value for name, value in vars(course).items()},
+        "alone": summary(list(runs(course, alone, 1))),
+        "company": {"jobs": options.jobs, **summary(list(runs(course, options.runs, options.jobs)))},
+    }
+    document["course"]["data"] = options.data.name
+    write_text(options.out, json.dumps(document, indent=1) + "\n")
+    print(json.dumps(document, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from retainer.methods import IGNORE, Clock, Tokens
 from retainer.model.batches import Batch, Encoded
@@ -109,6 +110,9 @@ class TrainingStep:
                 return None
         part = Batch(batch.ids[rows], batch.mask[rows], batch.words[rows])
         rest, places = self.slice.without(part, gone[rows])
+        if self.asks:
+            longest = int(rest.mask.sum(dim=1).max())
+            rest = Batch(rest.ids[:, :longest], rest.mask[:, :longest], rest.words[:, :longest])
         return _spread(_moved(tagger.outputs(rest), places), rows, gone)
 
     def _own_rows(self, rows: int) -> int:
@@ -142,9 +146,15 @@ class TrainingStep:
 def _moved(outputs: TaggerOutput, places: Tensor) -> TaggerOutput:
     """Put the output for a shortened batch where its positions stand in the whole one; the rest means nothing."""
     back = places.argsort(dim=1).unsqueeze(-1)
-    rows = (tensor.view(*places.shape, -1) for tensor in (outputs.logits, outputs.hidden))
+    rows = (_widened(tensor, places) for tensor in (outputs.logits, outputs.hidden))
     logits, hidden = (row.gather(1, back.expand_as(row)).flatten(0, 1) for row in rows)
     return TaggerOutput(logits, hidden)
+
+
+def _widened(tensor: Tensor, places: Tensor) -> Tensor:
+    """Return what was said of all positions of a batch as one row per window; where it ends early, zeros follow."""
+    rows = tensor.view(len(places), -1, tensor.shape[-1])
+    return rows if rows.shape[1] == places.shape[1] else F.pad(rows, (0, 0, 0, places.shape[1] - rows.shape[1]))
 
 
 def _spread(part: TaggerOutput, rows: Tensor, gone: Tensor) -> TaggerOutput:
