@@ -18,6 +18,7 @@ from retainer.runtime import repeatable
 from retainer.training.blend import settle
 from retainer.training.checkpoint import Checkpoint, key_of
 from retainer.training.evidence import Evidence
+from retainer.training.label_shift import shares_in, text_offsets
 from retainer.training.learn_task import LearnTask
 from retainer.training.loop import Diverged, TrainingLoop
 from retainer.training.prepare import Rehearsal, prepare
@@ -142,12 +143,15 @@ class _Run:
             return with_generator(version, task.data.train, task.taught, task.seed)
 
     def _settled(self, student: Tagger) -> tuple[Tagger, Offsets, float]:
-        """Return the student with its prior corrected on the dev set, and blended if its method says so.
+        """Return the student with its prior corrected, and blended on the dev set if its method says so.
 
         With it, the offsets and the parent's share of the weights; where no correction is asked for, as it is.
         """
         task, parent = self.task, self.task.version.tagger
-        if task.recipe.prior != "dev" or task.dev is None:
+        if task.recipe.prior == "text":
+            offsets = text_offsets(student, task.data.text, shares_in(task.data.train.sentences, task.taught))
+            return corrected(student, offsets), offsets, 0.0
+        if task.recipe.prior == "none" or task.dev is None:
             return student, {}, 0.0
         evidence = Evidence.of(student, parent, task.dev, task.taught)
         blend = task.method.blend == "dev" and bool(parent.labels.types)

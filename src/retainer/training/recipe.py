@@ -62,9 +62,10 @@ class Recipe:
     entities of what is taught, to select the epoch on; otherwise the last epoch is kept."""
     repeat: int = 1
     """Show the sentences of a type that is rarer than another up to this many times an epoch; 1 repeats none."""
-    prior: Literal["auto", "none", "dev"] = "auto"
+    prior: Literal["auto", "none", "dev", "text"] = "auto"
     """Correct how often the types that are taught are expected, once training is over, so that they are found as often
-    as they occur in the dev set: one offset per type on the bias of its rows. auto is what the method says."""
+    as they occur in the dev set, or in --text: one offset per type on the bias of its rows. auto is what the method
+    says."""
     text_share: float = 1.0
     """Sentences of --text a step shows beside those of the data, in batches: 1 is as many again; 0 is none."""
     text_limit: int = 20_000

@@ -14,9 +14,9 @@ from retainer.errors import InputError, nearest
 from retainer.methods import Method, name_of
 from retainer.methods import method as find_method
 from retainer.model.onnx import Exported
-from retainer.model.quirks import NONE
 from retainer.runtime import pick_device
 from retainer.training.learn_task import LearnTask
+from retainer.training.prior_source import prior_source
 from retainer.training.progress import Progress
 from retainer.training.recipe import ENOUGH_TO_SELECT, Recipe
 from retainer.training.reproduce import Reproduction
@@ -90,12 +90,13 @@ class LearnRequest:
         shown = hide(corpus, chosen)
         train, held_out = (shown, None) if dev is not None else hold_out(shown, self.recipe.holdout, self.seed)
         text = None if self.text is None else self._drawn_text(self.text, version, len(train))
-        obstacle = _prior_obstacle(version, dev)
+        given = {name for name, found in (("dev", dev), ("text", text)) if found is not None}
+        prior, obstacle = prior_source(self.recipe.prior, method.prior_correction, version.tagger, given)
         version, split_rows = _without_split_types(version, new)
         return LearnTask(
             version=version,
             method=method,
-            recipe=self._resolved_recipe(obstacle, method),
+            recipe=self.recipe.changed({"prior": prior}),
             seed=self.seed,
             corpus=corpus,
             data=TaskData(
@@ -111,16 +112,8 @@ class LearnRequest:
             dev_given=dev is not None,
             exemplars=exemplars,
             text=text,
-            prior_obstacle=obstacle if self.recipe.prior == "auto" and method.prior_correction != "none" else "",
+            prior_obstacle=obstacle,
         )
-
-    def _resolved_recipe(self, obstacle: str, method: Method) -> Recipe:
-        """Settle the prior correction: what is asked for, or what the method declares where it is possible."""
-        if self.recipe.prior == "auto":
-            return self.recipe.resolved("none" if obstacle else method.prior_correction)
-        if self.recipe.prior != "none" and obstacle:
-            raise InputError(f"{obstacle}; leave the prior as it is (--set.prior none)")
-        return self.recipe
 
     def _drawn_text(self, text: Text, version: Version, slice_size: int) -> Corpus | None:
         """Draw as many sentences without annotation as the run can show, at most the recipe's limit; None for none."""
@@ -144,16 +137,6 @@ class LearnRequest:
         if method.joint and version.types:
             return _from_encoder(version, corpus, self.device, self.recipe, name_of(method))
         return version
-
-
-def _prior_obstacle(version: Version, dev: Corpus | None) -> str:
-    """Say why no prior can be corrected, if so."""
-    head = version.tagger.head
-    if version.tagger.quirks != NONE:
-        return "the prior correction has no place among the defects of released code"
-    if head.scaled:
-        return f"a {head.kind} head has no bias that could correct the prior"
-    return "the prior is corrected on a dev file (--dev), and none is given" if dev is None else ""
 
 
 def _read(data: Data) -> Corpus:

@@ -1,0 +1,81 @@
+"""EM over text without annotation: it finds the share of a type, stays in its bounds, and never raises a type."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from retainer.data.generated import generate
+from retainer.data.tasks import hide
+from retainer.errors import InputError
+from retainer.training.label_shift import LOWEST, SOFTNESS, label_shift, shares_in, text_offsets
+from retainer.training.learn import learn
+from retainer.training.recipe import Recipe
+from retainer.training.request import LearnRequest
+from retainer.versions.version import load
+
+
+def posteriors(rng, share, words, learned_with):
+    """Probabilities a calibrated student that learned with one share gives words of which another share is new."""
+    new = rng.random(words) < share
+    x = rng.normal(new * 2.0, 1.0)  # two normal distributions, so the posterior is known
+    odds = np.exp(2 * x - 2) * learned_with / (1 - learned_with)
+    return (odds / (1 + odds))[:, None]
+
+
+class TestTheShift:
+    @pytest.mark.parametrize("true", [0.02, 0.05, 0.1, 0.2])
+    def test_it_finds_the_true_share(self, true):
+        p = posteriors(np.random.default_rng(0), true, 40_000, 0.2)
+        wanted = math.log(true / (1 - true)) - math.log(0.2 / 0.8)
+        found = label_shift(p, np.array([0.2]))[0]
+        assert found == pytest.approx(max(wanted, LOWEST / SOFTNESS), abs=0.25)
+
+    def test_several_types_at_once(self):
+        rng = np.random.default_rng(1)
+        kinds = rng.choice(3, 60_000, p=[0.9, 0.08, 0.02])
+        scores = rng.normal(size=(60_000, 3)) + 3 * np.eye(3)[kinds]
+        density = np.stack([np.exp(-((scores - 3 * np.eye(3)[k]) ** 2).sum(1) / 2) for k in range(3)], 1)
+        joint = density * np.array([0.6, 0.2, 0.2])
+        p = joint / joint.sum(1, keepdims=True)
+        found = label_shift(p[:, 1:], np.array([0.2, 0.2]))
+        wanted = np.log(np.array([0.08, 0.02]) / 0.2) - math.log(0.9 / 0.6)
+        assert np.abs(found - np.maximum(wanted, LOWEST / SOFTNESS + math.log(0.6 / 0.9))).max() < 0.3
+
+    def test_a_student_that_finds_nothing_stays_in_bounds(self):
+        found = label_shift(np.full((500, 1), 1e-9), np.array([0.1]))
+        assert np.isfinite(found).all() and found[0] >= LOWEST / SOFTNESS - 0.2
+
+    def test_shares(self):
+        data = hide(generate(50, seed=1, types=["artist", "city"]), ["city"])
+        words = sum(len(sentence.words) for sentence in data)
+        of = sum(span.end - span.start for sentence in data for span in sentence.spans)
+        assert shares_in(data.sentences, ("city",)) == {"city": of / words} and shares_in((), ("city",)) == {"city": 0}
+
+
+class TestLearning:
+    @pytest.fixture(scope="class")
+    def parts(self, pair):
+        some = hide(generate(200, seed=5, types=["artist", "city"]), ["city"])
+        picked = replace(some, sentences=tuple(sentence for sentence in some if sentence.spans))
+        text = generate(200, seed=8, types=["artist"])
+        return load(pair["v1"], device="cpu"), picked, text
+
+    def test_text_in_which_the_type_is_rare_lowers_it(self, parts):
+        start, picked, text = parts
+        recipe = Recipe(epochs=4, batch=8, lr=5e-3, prior="text")
+        version = learn(picked, start, method="retain", text=text, recipe=recipe, device="cpu")
+        plain = learn(picked, start, method="retain", text=text, recipe=replace(recipe, prior="none"), device="cpu")
+        assert LOWEST <= version.lineage.prior["city"] < 0 and version.lineage.recipe["prior"] == "text"
+        rows = plain.tagger.labels.of(["city"])
+        moved = version.tagger.head.bias()[rows] - plain.tagger.head.bias()[rows]
+        assert moved.tolist() == pytest.approx([version.lineage.prior["city"]] * 2, abs=1e-4)
+        again = text_offsets(plain.tagger, text.sentences, {"city": 1e-6})
+        assert again == {"city": 0.0}, "a type is never raised"
+
+    def test_it_needs_text(self, parts):
+        start, picked, _ = parts
+        request = LearnRequest(picked, start, recipe=Recipe(prior="text"), device="cpu")
+        with pytest.raises(InputError, match=r"corrected on text \(--text\), and none is given"):
+            request.resolve()
