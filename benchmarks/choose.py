@@ -10,6 +10,7 @@ import argparse
 import json
 import statistics
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +18,25 @@ from retainer.bench.cell import Cell
 from retainer.bench.preset import Setting, preset
 from retainer.bench.progress import BenchProgress
 from retainer.bench.run import Bench, run_bench
-from retainer.methods import method
-from retainer.training.recipe import RECIPE_FIELDS, recipe
+from retainer.methods import Method, method
+from retainer.training.recipe import RECIPE_FIELDS, Recipe, recipe
 
 Scores = dict[tuple[str, int], float]
 
 
 def parse(spec: str, setting: Setting, seed: int, options: argparse.Namespace) -> Cell:
-    """Read a variant, such as rdp:temperature=1:lr=5e-5, as a cell."""
+    """Read a variant as a cell."""
+    name, way, trained = variant(spec, recipe(options.recipe).changed({"epochs": setting.epochs}))
+    return Cell(options.preset, setting, name, way, seed, options.encoder, trained, options.pool)
+
+
+def variant(spec: str, usual: Recipe) -> tuple[str, Method, Recipe]:
+    """Read a variant, such as rdp:temperature=1:lr=5e-5: the name of its method, the method, and the recipe."""
     name, *pairs = spec.split(":")
     changes = {key: value(text) for key, text in (pair.split("=") for pair in pairs)}
     of_recipe = {key: changes[key] for key in changes.keys() & RECIPE_FIELDS}
     way = method(name, {key: changes[key] for key in changes.keys() - RECIPE_FIELDS})
-    trained = recipe(options.recipe).changed({"epochs": setting.epochs} | of_recipe)
-    return Cell(options.preset, setting, name, way, seed, options.encoder, trained, options.pool)
+    return name, way, usual.changed(of_recipe)
 
 
 def value(text: str) -> Any:
@@ -61,13 +67,17 @@ def said(one: dict[str, Scores], first: dict[str, Scores]) -> str:
     parts = []
     for name, values in one.items():
         apart = [values[key] - first[name][key] for key in values if key in first[name]]
-        error = statistics.stdev(apart) / len(apart) ** 0.5 if len(apart) > 1 else 0.0
         by_setting = defaultdict(list)
         for (setting, _), score in values.items():
             by_setting[setting].append(score)
         means = " ".join(f"{setting} {statistics.fmean(found):.2f}" for setting, found in sorted(by_setting.items()))
-        parts.append(f"{name} {means} ({statistics.fmean(apart) if apart else 0:+.2f} ± {error:.2f})")
+        parts.append(f"{name} {means} ({statistics.fmean(apart) if apart else 0:+.2f} ± {standard_error(apart):.2f})")
     return "  ".join(parts)
+
+
+def standard_error(values: Sequence[float]) -> float:
+    """Return the standard error of a mean; of a single value it is not known, and 0."""
+    return statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
 
 
 class Printed(BenchProgress):

@@ -55,24 +55,32 @@ class Plan:
     limit: int
 
     def parts(self) -> tuple[Corpus, Corpus]:
-        """Read the training and the test sentences; for a try, only the first of them."""
-        train, _, test = read_splits(self.data)
-        if test is None:
-            raise InputError(f"{self.data} has no test file")
-        cut = (replace(one, sentences=one.sentences[: self.limit or None]) for one in (train, test))
-        return next(cut), next(cut)
+        """Read the training and the test sentences."""
+        return parts(self.data, self.limit)
 
     def check(self) -> None:
         """Refuse what cannot be learned this way before anything is."""
         for name in self.methods:
-            if method(name).joint or method(name).quirks != NONE:
-                raise InputError(
-                    f"{name} does not learn from a version and new sentences alone, so it has no place here"
-                )
+            require_incremental(name)
         train, test = self.parts()
         if self.new not in train.counts or self.new not in test.counts:
             raise InputError(f"{self.data} has no {self.new!r} in its training or its test part")
         drawn(train, self.new, self.sentences, 0, having=self.having)
+
+
+def parts(data: Path, limit: int = 0) -> tuple[Corpus, Corpus]:
+    """Read the training and the test sentences of a folder; for a try, only the first of them."""
+    train, _, test = read_splits(data)
+    if test is None:
+        raise InputError(f"{data} has no test file")
+    cut = (replace(one, sentences=one.sentences[: limit or None]) for one in (train, test))
+    return next(cut), next(cut)
+
+
+def require_incremental(name: str) -> None:
+    """Refuse a method that cannot do what is measured here."""
+    if method(name).joint or method(name).quirks != NONE:
+        raise InputError(f"{name} does not learn from a version and new sentences alone, so it has no place here")
 
 
 def drawn(train: Corpus, new: str, count: int, seed: int, *, having: bool = False) -> tuple[Corpus, Corpus]:
@@ -132,12 +140,13 @@ def one(plan: Plan, seed: int) -> Run:
     """Measure a seed: the first version, and every method after it."""
     train, test = plan.parts()
     rest, annotated = drawn(train, plan.new, plan.sentences, seed, having=plan.having)
-    base, seconds = taught(plan, seed, rest, plan.encoder)
+    how = {"recipe": Recipe(epochs=plan.epochs), "seed": seed, "device": plan.device}
+    base, seconds = taught(rest, plan.encoder, **how)
     first = measured(base, test, seconds)
     before, gold = base.tag(test.sentences), [sentence.spans for sentence in test]
     found = {}
     for name in plan.methods:
-        version, seconds = taught(plan, seed, annotated, base, name)
+        version, seconds = taught(annotated, base, method=name, **how)
         run = measured(version, test, seconds)
         old, now = first["scores"]["per_type"], run["scores"]["per_type"]
         found[name] = {
@@ -150,10 +159,10 @@ def one(plan: Plan, seed: int) -> Run:
     return {"seed": seed, "annotated": facts(annotated), "base": first, "methods": found}
 
 
-def taught(plan: Plan, seed: int, data: Corpus, start: Version | str, name: str = "rdp") -> tuple[Version, float]:
+def taught(data: Corpus, start: Version | str, **how: Any) -> tuple[Version, float]:
     """Learn as `retainer learn` does, and say how many seconds it took; a bare encoder learns alike with any method."""
     began = time.perf_counter()
-    version = learn(data, start, method=name, recipe=Recipe(epochs=plan.epochs), seed=seed, device=plan.device)
+    version = learn(data, start, **how)
     return version, time.perf_counter() - began
 
 
@@ -257,11 +266,17 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def command(options: argparse.Namespace) -> str:
     """Write the call that repeats this one; folders lose the places they lie in."""
-    given = {name: value for name, value in vars(options).items() if name not in ("show", "data", "out", "encoder")}
-    flags = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value and value is not True]
-    flags += [f"--{name.replace('_', '-')}" for name, value in given.items() if value is True]
     places = ["--data", options.data.name.upper(), "--out", f"results/{options.out.name}"]
-    return shlex.join(["python", "benchmarks/person.py", *places, "--encoder", Path(options.encoder).name, *flags])
+    return call("person.py", places, options, ("data",))
+
+
+def call(program: str, places: Sequence[str], options: argparse.Namespace, placed: Sequence[str]) -> str:
+    """Write the call of a program: the places it reads and writes, the encoder, and all other options."""
+    left_out = ("show", "out", "encoder", *placed)
+    given = {name.replace("_", "-"): value for name, value in vars(options).items() if name not in left_out}
+    flags = [f"--{name}={value}" for name, value in given.items() if value and value is not True]
+    flags += [f"--{name}" for name, value in given.items() if value is True]
+    return shlex.join(["python", f"benchmarks/{program}", *places, "--encoder", Path(options.encoder).name, *flags])
 
 
 def parsed() -> argparse.Namespace:
