@@ -111,18 +111,28 @@ class Evidence:
         """How the student scores."""
         return self.measured(self.logits.argmax(1))
 
+    @cached_property
+    def _wanted(self) -> tuple[Array, Floats]:
+        """The keys of all entities there should be, sorted, and their number by judged type and sentence."""
+        return np.sort(self.gold.keys()), self._counts(self.gold)
+
     def measured(self, ids: Array) -> Measured:
         """Compare the entities in some labels with those there should be."""
-        types, starts = self.labels.types, self.sentence_starts
-        found = predicted_spans(ids, self.labels, starts, types)
-        hit = np.isin(found.keys(), self.gold.keys())
-        rows = [types.index(type_) for type_ in self.judged]
-        return Measured(
-            *(
-                _counts(part, starts, len(types))[rows]
-                for part in (Spans(found.start[hit], found.end[hit], found.type[hit]), found, self.gold)
-            )
-        )
+        wanted, support = self._wanted
+        found = predicted_spans(ids, self.labels, self.sentence_starts, self.labels.types)
+        keys = found.keys()
+        at = np.searchsorted(wanted, keys).clip(max=max(len(wanted) - 1, 0))
+        hit = wanted[at] == keys if len(wanted) else np.zeros(len(keys), dtype=bool)
+        right = Spans(found.start[hit], found.end[hit], found.type[hit])
+        return Measured(self._counts(right), self._counts(found), support)
+
+    def _counts(self, spans: Spans) -> Floats:
+        """Count entities by judged type and sentence."""
+        types, sentences = len(self.labels.types), len(self.sentence_starts) - 1
+        owners = np.searchsorted(self.sentence_starts, spans.start, side="right") - 1
+        counts = np.bincount(spans.type * sentences + owners, minlength=types * sentences)
+        rows = [self.labels.types.index(type_) for type_ in self.judged]
+        return counts.reshape(types, sentences)[rows].astype(np.float64)
 
     def lower_bound(self, now: Measured, before: Measured, moved: Collection[str] = ()) -> float:
         """Return the gain in the weighted mean of F1 over all judged types, less its standard error.
@@ -160,11 +170,3 @@ def _with_parent(gold: Spans, found: Spans, types: Sequence[str], wanted: Sequen
     free = chosen & (inside[found.end] == inside[found.start])
     parts = zip((gold.start, gold.end, gold.type), (found.start, found.end, found.type), strict=True)
     return Spans(*(np.concatenate([own, more[free]]) for own, more in parts))
-
-
-def _counts(spans: Spans, sentence_starts: Array, types: int) -> Floats:
-    """Count the entities by type and sentence."""
-    owners = np.searchsorted(sentence_starts, spans.start, side="right") - 1
-    sentences = len(sentence_starts) - 1
-    counts = np.bincount(spans.type * sentences + owners, minlength=types * sentences)
-    return counts.reshape(types, sentences).astype(np.float64)

@@ -78,7 +78,7 @@ class Lineage:
     """What was measured while learning: the dev score and the epoch that was kept, F1 per type there, and before this
     task where the dev set has old types; losses per epoch; the batch the data were large enough for."""
     prior: Mapping[str, float] = field(default_factory=dict)
-    """By type that was taught, what the prior correction added to the bias of its rows."""
+    """By type, what the prior correction added to the bias of its rows."""
     blend: float = 0.0
     """The share of the parent in the encoder's weights, where a student was moved back toward it."""
     calibration: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
