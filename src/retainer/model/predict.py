@@ -118,4 +118,5 @@ def _suggested(sentence: Sentence, found: list[dict[str, Any]]) -> Suggested:
     text, offsets = sentence.located()
     spans = [Span(entity["start"], entity["end"], entity["entity_group"]) for entity in found]
     placed = Sentence.from_offsets(text, offsets, spans)
-    return Suggested(placed.words, placed.spans, text, offsets, tuple(entity["score"] for entity in found))
+    scores = tuple(entity["score"] for entity in found)
+    return Suggested(placed.words, placed.spans, text, offsets, scores=scores)

@@ -22,8 +22,8 @@ SOFTNESS = 1.5
 """What the scores are divided by."""
 LOWEST = -2.0
 """The lowest offset."""
-ROUNDS = 200
-"""The most rounds of EM; a few dozen do."""
+ITERATIONS = 200
+"""The most iterations of EM; a few dozen do."""
 MOST = 5_000
 """The most sentences to look at."""
 
@@ -52,7 +52,7 @@ def label_shift(p: Floats, shares: Floats) -> Floats:
     """
     floor = shares * np.exp(LOWEST / SOFTNESS)
     ratio, rest = np.ones(len(shares)), 1.0
-    for _ in range(ROUNDS):
+    for _ in range(ITERATIONS):
         weighed, other = p * ratio, (1 - p.sum(1)) * rest
         total = weighed.sum(1) + other
         found = np.maximum((weighed / total[:, None]).mean(0), floor)
