@@ -9,8 +9,10 @@ import pytest
 from retainer.data.generated import generate
 from retainer.data.tasks import hide
 from retainer.errors import InputError
+from retainer.training.evidence import Evidence
 from retainer.training.label_shift import LOWEST, SOFTNESS, label_shift, shares_in, text_offsets
 from retainer.training.learn import learn
+from retainer.training.prior import corrected, fit_offsets
 from retainer.training.recipe import Recipe
 from retainer.training.request import LearnRequest
 from retainer.versions.version import load
@@ -71,8 +73,15 @@ class TestLearning:
         rows = plain.tagger.labels.of(["city"])
         moved = version.tagger.head.bias()[rows] - plain.tagger.head.bias()[rows]
         assert moved.tolist() == pytest.approx([version.lineage.prior["city"]] * 2, abs=1e-4)
-        again = text_offsets(plain.tagger, text.sentences, {"city": 1e-6})
-        assert again == {"city": 0.0}, "a type is never raised"
+        again = text_offsets(plain.tagger, start.tagger, text, {"city": 1e-6})
+        assert again["city"] == 0.0, "a type is never raised"
+
+    def test_old_types_are_judged_by_the_parent(self, parts):
+        """A student whose head lost half of its bias for the old type gets it back."""
+        start, _, text = parts
+        weak = corrected(start.tagger, {"artist": -4.0})
+        found = [fit_offsets(Evidence.of(one, start.tagger, text, ())) for one in (weak, start.tagger)]
+        assert found == [{"artist": pytest.approx(4.0, abs=2)}, {"artist": 0.0}]
 
     def test_it_needs_text(self, parts):
         start, picked, _ = parts

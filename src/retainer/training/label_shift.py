@@ -4,19 +4,24 @@ The EM of Saerens et al. (2002): take the shares in the data for granted, reweig
 shares found in the text, find the shares again, and go on until nothing moves. A student is too sure of itself, so its
 scores are softened first; and one that finds nothing would lower a type for ever, so an offset has bounds. It is never
 above zero: sentences of a task are picked for its types, which are rarer elsewhere, not more frequent.
+
+Of old types the parent says how often they occur, so their offsets are those of the prior correction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from retainer.data.corpus import Corpus
 from retainer.data.spans import Sentence
 from retainer.metrics.calibration import Floats
 from retainer.model.predict import run_tagger
 from retainer.model.tagger import Tagger
-from retainer.training.prior import Offsets
+from retainer.training.evidence import Evidence
+from retainer.training.prior import Offsets, corrected, fit_offsets
 
 SOFTNESS = 1.5
 """What the scores are divided by."""
@@ -35,9 +40,15 @@ def shares_in(sentences: Sequence[Sentence], types: Sequence[str]) -> dict[str, 
     return {type_: count / max(words, 1) for type_, count in of.items()}
 
 
-def text_offsets(student: Tagger, text: Sequence[Sentence], shares: Mapping[str, float]) -> Offsets:
-    """Return the offset of every type that was taught with some share, as it takes for some text."""
-    encoded = student.tokenize(text[:MOST], student.device)
+def text_offsets(student: Tagger, parent: Tagger, text: Corpus, shares: Mapping[str, float]) -> Offsets:
+    """Return the offsets of all types for some text: those that were taught with some share, and the old ones."""
+    some = replace(text, sentences=text.sentences[:MOST])
+    taught = _taught_offsets(student, some, shares)
+    return taught | fit_offsets(Evidence.of(corrected(student, taught), parent, some, ()))
+
+
+def _taught_offsets(student: Tagger, text: Corpus, shares: Mapping[str, float]) -> Offsets:
+    encoded = student.tokenize(text.sentences, student.device)
     scores = run_tagger(student, encoded).logits.double() / SOFTNESS
     p = scores.softmax(dim=-1).cpu().numpy()
     of_type = np.stack([p[:, student.labels.of([type_])].sum(1) for type_ in shares], axis=1)

@@ -148,10 +148,11 @@ class _Run:
         With it, the offsets and the parent's share of the weights; where no correction is asked for, as it is.
         """
         task, parent = self.task, self.task.version.tagger
-        if task.recipe.prior == "text":
-            offsets = text_offsets(student, task.data.text, shares_in(task.data.train.sentences, task.taught))
+        if task.recipe.prior == "text" and task.text is not None:
+            shares = shares_in(task.data.train.sentences, task.taught)
+            offsets = text_offsets(student, parent, task.text, shares)
             return corrected(student, offsets), offsets, 0.0
-        if task.recipe.prior == "none" or task.dev is None:
+        if task.recipe.prior != "dev" or task.dev is None:
             return student, {}, 0.0
         evidence = Evidence.of(student, parent, task.dev, task.taught)
         blend = task.method.blend == "dev" and bool(parent.labels.types)
