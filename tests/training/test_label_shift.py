@@ -61,7 +61,7 @@ class TestLearning:
     def parts(self, pair):
         some = hide(generate(200, seed=5, types=["artist", "city"]), ["city"])
         picked = replace(some, sentences=tuple(sentence for sentence in some if sentence.spans))
-        text = generate(200, seed=8, types=["artist"])
+        text = hide(generate(200, seed=8, types=["artist"]), [])
         return load(pair["v1"], device="cpu"), picked, text
 
     def test_text_in_which_the_type_is_rare_lowers_it(self, parts):
