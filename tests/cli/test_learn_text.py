@@ -146,6 +146,7 @@ class TestThePrior:
     )
     def test_in_words(self, offsets, said):
         assert describe_prior(offsets) == said
+        assert describe_prior({"city": 0.0}, blend=0.3) == "encoder 30% of the way back to its parent"
 
     def test_in_the_history_and_on_the_card(self, first, tmp_path, capsys):
         for name, offsets in {"a": {"artist": -1.25, "a|b": 0.5}, "b": {"artist": 0.0}, "c": {}}.items():

@@ -220,7 +220,7 @@ def _made(lineage: Lineage) -> str:
         "exemplars": _exemplars(data.get("exemplars")),
         "text": _text(data.get("text")),
         "dev": sentences(data.get("dev_sentences", 0)),
-        "prior correction": describe_prior(lineage.prior),
+        "prior correction": describe_prior(lineage.prior, lineage.blend),
         "epoch": f"{scores.get('epoch', '')} of {len(scores.get('history', ()))}",
         "recipe": _fields({**lineage.recipe, **({"batch": scores["batch"]} if "batch" in scores else {})}).strip(" ()"),
         "seed": str(lineage.seed),

@@ -96,10 +96,11 @@ def describe_task(one: Lineage) -> str:
     return "learned " + " and ".join(part for part in parts if part)
 
 
-def describe_prior(offsets: Mapping[str, float]) -> str:
-    """Say in words how the prior of the taught types was corrected; nothing where no correction was asked for."""
+def describe_prior(offsets: Mapping[str, float], blend: float = 0.0) -> str:
+    """Say in words how the prior was corrected and the weights blended; nothing where no correction was asked for."""
     moved = [f"{type_} {offset:+.2f}" for type_, offset in offsets.items() if offset]
-    return ", ".join(moved) or ("none taken" if offsets else "")
+    back = [f"encoder {blend:.0%} of the way back to its parent"] if blend else []
+    return ", ".join(moved + back) or ("none taken" if offsets else "")
 
 
 def describe_version(one: Lineage) -> str:

@@ -224,7 +224,7 @@ def _summary(version: Version, out: str, seconds: float) -> str:
     ]
     if "text" in record.data:
         lines.append(f"text      {sentences(record.data['text']['sentences'])} without annotation")
-    if prior := describe_prior(record.prior):
+    if prior := describe_prior(record.prior, record.blend):
         lines.append(f"prior     {prior}")
     lines += [f"dev F1    {_dev_score(record)}", f"version   {out}"]
     if (reached := _reached(record)) is not None and reached < POOR:

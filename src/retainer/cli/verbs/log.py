@@ -48,7 +48,7 @@ def _lines(one: dict[str, Any]) -> list[str]:
     lines = [f"{one['what']}; knows {', '.join(one['types'])}"]
     if one["method"]:
         lines.append(f"{one['method']}, {_data(one['data'])}, seed {one['seed']}")
-    if prior := describe_prior(one["prior"]):
+    if prior := describe_prior(one["prior"], one["blend"]):
         lines.append(f"prior correction: {prior}")
     lines += _scores(one["scores"])
     return [head, *(f"│   {line}" for line in lines), "│"]
