@@ -83,6 +83,15 @@ class TestLearning:
         found = [fit_offsets(Evidence.of(one, start.tagger, text, ())) for one in (weak, start.tagger)]
         assert found == [{"artist": pytest.approx(4.0, abs=2)}, {"artist": 0.0}]
 
+    def test_it_takes_the_place_of_a_dev_file(self, parts):
+        start, picked, text = parts
+        asked = {"method": "retain", "text": text, "device": "cpu"}
+        assert LearnRequest(picked, start, **asked).resolve().recipe.prior == "text"
+        assert LearnRequest(picked, start, **asked, dev=picked).resolve().recipe.prior == "dev"
+        assert LearnRequest(picked, start, **{**asked, "method": "rdp"}).resolve().recipe.prior == "none"
+        none = LearnRequest(picked, start, **asked, recipe=Recipe(prior="none")).resolve()
+        assert none.recipe.prior == "none" and not none.prior_obstacle
+
     def test_it_needs_text(self, parts):
         start, picked, _ = parts
         request = LearnRequest(picked, start, recipe=Recipe(prior="text"), device="cpu")

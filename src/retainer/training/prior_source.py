@@ -7,7 +7,7 @@ from retainer.model.quirks import NONE
 from retainer.model.tagger import Tagger
 
 _MISSING = {
-    "dev": "the prior is corrected on a dev file (--dev), and none is given",
+    "dev": "the prior is corrected on a dev file (--dev) or on text (--text), and neither is given",
     "text": "the prior is to be corrected on text (--text), and none is given",
 }
 
@@ -15,12 +15,14 @@ _MISSING = {
 def prior_source(asked: str, declared: str, tagger: Tagger, given: set[str]) -> tuple[str, str]:
     """Return what to correct the prior on, and why it is nothing where the method would correct it.
 
-    ``asked`` is the recipe's word, ``declared`` the method's, and ``given`` says what there is. What is asked for by
-    name and impossible is refused.
+    ``asked`` is the recipe's word, ``declared`` the method's, and ``given`` says what there is. Where the method
+    declares a dev file and there is none, text takes its place. What is asked for by name and impossible is refused.
     """
     wanted = declared if asked == "auto" else asked
     if wanted == "none":
         return "none", ""
+    if asked == "auto" and wanted not in given and "text" in given:
+        wanted = "text"
     obstacle = _without_bias(tagger) or ("" if wanted in given else _MISSING[wanted])
     if obstacle and asked != "auto":
         raise InputError(f"{obstacle}; leave the prior as it is (--set.prior none)")

@@ -65,7 +65,7 @@ class Recipe:
     prior: Literal["auto", "none", "dev", "text"] = "auto"
     """Correct how often the types that are taught are expected, once training is over, so that they are found as often
     as they occur in the dev set, or in --text: one offset per type on the bias of its rows. auto is what the method
-    says."""
+    says, on text where there is no dev set."""
     text_share: float = 1.0
     """Sentences of --text a step shows beside those of the data, in batches: 1 is as many again; 0 is none."""
     text_limit: int = 20_000
