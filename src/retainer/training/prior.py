@@ -27,14 +27,14 @@ Offsets = dict[str, float]
 """By type, what is added to the bias of its rows."""
 
 
-def fit_offsets(evidence: Evidence) -> Offsets:
-    """Return the offset of every judged type: 0 unless another one is better beyond what chance explains.
+def fit_offsets(evidence: Evidence, types: Sequence[str] | None = None) -> Offsets:
+    """Return the offset of every judged type, or of some: 0 unless another one is better beyond what chance explains.
 
     First one offset for all taught types, which those with few entities can share; then one for each type, old ones
     too, the frequent ones first.
     """
     start = evidence.as_it_is
-    offsets = dict.fromkeys(evidence.judged, 0.0)
+    offsets = dict.fromkeys(evidence.judged if types is None else types, 0.0)
     if len(evidence.taught) > 1:
         offsets = _best(evidence, start, offsets, evidence.taught)
     for _ in range(ROUNDS):

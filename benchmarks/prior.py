@@ -1,0 +1,197 @@
+r"""Which rule for the prior correction? Rules side by side, fitted on half of a dev set and scored on the other half.
+
+    python benchmarks/prior.py --data DATA --out FILE --jobs 12 --seeds 1,2 \
+        --case conll2003:FG-1-PG-1 --case conll2003:FG-2-PG-1 --case wnut17:FG-1-PG-1 \
+        --case snips:FG-3-PG-3 --case fewnerd:FG-8-PG-2
+    python benchmarks/prior.py --show FILE
+
+DATA has a folder for every preset. A case is a sequence of tasks that `retain` learns with its own rule. After every
+task each rule is fitted on one half of the dev set and judged on the other (both ways), and fitted on the whole and
+judged on the test set; and once more with a dev set cut to ten entities of every taught type. What is kept is the
+change in F1, without any correction as the start: of taught types, and macro over all.
+"""
+
+import argparse
+import json
+import statistics
+from collections import defaultdict
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from retainer.bench.preset import preset  # isort: skip (retainer settles the threads before torch starts any)
+import numpy as np
+from machine import machine
+
+from retainer.bench.task_sequence import TaskSequence
+from retainer.data.corpus import Corpus
+from retainer.data.splits import read_splits
+from retainer.data.tasks import Plan, plan
+from retainer.files import write_text
+from retainer.methods import method
+from retainer.metrics.f1 import Array, Spans, gold_spans
+from retainer.model.tagger import Tagger
+from retainer.runtime import shared_gpu
+from retainer.training import blend, evidence, learn
+from retainer.training.evidence import Evidence
+from retainer.training.prior import Offsets, fit_offsets
+from retainer.training.recipe import Recipe
+
+Run = dict[str, Any]
+FEW_ENTITIES = 10
+"""The entities of a taught type a cut dev set has."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Standard errors a gain must be worth, the weight of old types, and whether they have offsets too."""
+
+    sureness: float = 1.0
+    agreed: float = 0.5
+    old: bool = True
+
+    def fitted(self, seen: Evidence) -> Offsets:
+        """Return the offsets of this rule."""
+        with ExitStack() as stack:
+            stack.enter_context(mock.patch.object(evidence, "SURENESS", self.sureness))
+            stack.enter_context(mock.patch.object(evidence, "AGREED", self.agreed))
+            return fit_offsets(replace(seen), None if self.old else seen.taught)
+
+
+RULES = {
+    "ours": Rule(),
+    "free": Rule(sureness=0.0),
+    "half an error": Rule(sureness=0.5),
+    "two errors": Rule(sureness=2.0),
+    "old types count nothing": Rule(agreed=0.01),
+    "old types count as much": Rule(agreed=1.0),
+    "taught types alone": Rule(old=False),
+    "free, taught types alone": Rule(sureness=0.0, old=False),
+}
+
+
+def part(seen: Evidence, rows: Array) -> Evidence:
+    """Return what some of the sentences say."""
+    starts = seen.sentence_starts
+    lengths = np.diff(starts)[rows]
+    words = np.concatenate([np.arange(starts[row], starts[row + 1]) for row in rows.tolist()])
+    fresh = np.concatenate([[0], lengths.cumsum()])
+    owner = np.searchsorted(starts, seen.gold.start, side="right") - 1
+    number = np.full(len(starts) - 1, -1)
+    number[rows] = np.arange(len(rows))
+    kept = number[owner] >= 0
+    move = fresh[number[owner[kept]]] - starts[owner[kept]]
+    gold = Spans(seen.gold.start[kept] + move, seen.gold.end[kept] + move, seen.gold.type[kept])
+    return replace(seen, logits=seen.logits[words], sentence_starts=fresh, gold=gold)
+
+
+def cut(seen: Evidence, seed: int) -> Evidence:
+    """Return a dev set in which every taught type has at most so many entities, and as many other words to each."""
+    counts = {type_: seen.support[type_] for type_ in seen.taught}
+    share = min([1.0, *(FEW_ENTITIES / count for count in counts.values() if count)])
+    order = np.random.default_rng(seed).permutation(len(seen.sentence_starts) - 1)
+    return part(seen, np.sort(order[: max(20, round(share * len(order)))]))
+
+
+def change(seen: Evidence, offsets: Offsets) -> list[float]:
+    """Return how F1 changes: mean over the taught types, and over all judged ones."""
+    apart = seen.shifted(offsets).as_it_is.f1 - seen.as_it_is.f1
+    taught = [apart[seen.judged.index(type_)] for type_ in seen.taught]
+    return [float(np.mean(taught)), float(np.mean(apart))]
+
+
+def judged(dev: Evidence, test: Evidence, seed: int) -> Run:
+    """Try every rule on a task."""
+    order = np.random.default_rng(seed).permutation(len(dev.sentence_starts) - 1)
+    halves = [part(dev, np.sort(order[side::2])) for side in (0, 1)]
+    small, found = cut(dev, seed), {}
+    for name, rule in RULES.items():
+        crossed = [change(other, rule.fitted(one)) for one, other in (halves, halves[::-1])]
+        found[name] = {
+            "crossed": [statistics.fmean(pair) for pair in zip(*crossed, strict=True)],
+            "test": change(test, rule.fitted(dev)),
+            "test, dev cut": change(test, rule.fitted(small)),
+        }
+    return found
+
+
+def of_test(student: Tagger, test: Corpus, taught: Sequence[str]) -> Evidence:
+    """Look at the test set, in which all types so far are annotated."""
+    seen = Evidence.of(student, student, test, taught)
+    types = student.labels.types
+    gold = gold_spans(test, seen.sentence_starts, types)
+    occurring = tuple(type_ for number, type_ in enumerate(types) if (gold.type == number).any() or type_ in taught)
+    return replace(seen, gold=gold, judged=occurring, annotated=types)
+
+
+def sequence(data: Path, case: str, seed: int, device: str) -> Run:
+    """Learn the tasks of a case, and try the rules after each."""
+    name, setting = case.split(":")
+    known = preset(name)
+    cutting = known.setting(setting)
+    tasks: Plan = plan(
+        read_splits(data / name), fg=cutting.fg, pg=cutting.pg, seed=seed, types=cutting.types or known.types
+    )
+    rows: list[Run] = []
+
+    def settled(student: Tagger, parent: Tagger, dev: Corpus, seen: Evidence, *, blend: bool) -> Any:
+        test = tasks.task(len(rows) + 1).test
+        assert test is not None, "presets have one"
+        rows.append({"taught": list(seen.taught), "rules": judged(seen, of_test(student, test, seen.taught), seed)})
+        return usual(student, parent, dev, seen, blend=blend)
+
+    usual = blend.settle
+    recipe = Recipe(epochs=cutting.epochs, prior="dev")
+    with mock.patch.object(learn, "settle", settled):
+        for _ in TaskSequence(tasks, method("retain"), recipe=recipe, seed=seed, device=device).run():
+            pass
+    return {"case": case, "seed": seed, "tasks": rows}
+
+
+def table(document: Run) -> str:
+    """Write the means over tasks and seeds, case by case: change of the taught types / of all."""
+    cases = list(dict.fromkeys(run["case"] for run in document["runs"]))
+    lines = []
+    for way in ("crossed", "test", "test, dev cut"):
+        lines += [f"\n| {way}: taught / all | {' | '.join(cases)} |", "| --- " * (len(cases) + 1) + "|"]
+        for name in RULES:
+            found: defaultdict[str, list[list[float]]] = defaultdict(list)
+            for run in document["runs"]:
+                found[run["case"]] += [task["rules"][name][way] for task in run["tasks"]]
+            means = ([statistics.fmean(one) for one in zip(*found[case], strict=True)] for case in cases)
+            lines.append(f"| {name} | {' | '.join(f'{taught:+.2f} / {all_:+.2f}' for taught, all_ in means)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, write as it goes, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--show", type=Path)
+    parser.add_argument("--case", action="append", default=[])
+    parser.add_argument("--seeds", default="1,2")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--jobs", type=int, default=1)
+    options = parser.parse_args()
+    if options.show:
+        print(table(json.loads(options.show.read_text(encoding="utf-8"))))
+        return
+    runs: list[Run] = []
+    pairs = [(case, int(seed)) for case in options.case for seed in options.seeds.split(",")]
+    with shared_gpu(), ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
+        waiting = [pool.submit(sequence, options.data, *pair, options.device) for pair in pairs]
+        for done in as_completed(waiting):
+            runs.append(done.result())
+            runs.sort(key=lambda run: (options.case.index(run["case"]), run["seed"]))
+            write_text(options.out, json.dumps({"machine": machine(), "runs": runs}, indent=1) + "\n")
+    print(table({"runs": runs}))
+
+
+if __name__ == "__main__":
+    main()
