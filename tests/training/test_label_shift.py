@@ -59,14 +59,14 @@ class TestTheShift:
 class TestLearning:
     @pytest.fixture(scope="class")
     def parts(self, pair):
-        some = hide(generate(200, seed=5, types=["artist", "city"]), ["city"])
+        some = hide(generate(110, seed=5, types=["artist", "city"]), ["city"])
         picked = replace(some, sentences=tuple(sentence for sentence in some if sentence.spans))
-        text = hide(generate(200, seed=8, types=["artist"]), [])
+        text = hide(generate(100, seed=8, types=["artist"]), [])
         return load(pair["v1"], device="cpu"), picked, text
 
     def test_text_in_which_the_type_is_rare_lowers_it(self, parts):
         start, picked, text = parts
-        recipe = Recipe(epochs=4, batch=8, lr=5e-3, prior="text")
+        recipe = Recipe(epochs=3, batch=8, lr=5e-3, prior="text")
         version = learn(picked, start, method="retain", text=text, recipe=recipe, device="cpu")
         plain = learn(picked, start, method="retain", text=text, recipe=replace(recipe, prior="none"), device="cpu")
         assert LOWEST <= version.lineage.prior["city"] < 0 and version.lineage.recipe["prior"] == "text"
