@@ -7,6 +7,7 @@ import pytest
 import torch
 from batches import OLD, make, run, slow_ce, slow_soft_kd, softmax, words
 
+from retainer.errors import InputError
 from retainer.methods import METHODS, Retain, Tokens, learnable
 from retainer.training.recipe import RECIPE_FIELDS
 
@@ -67,6 +68,12 @@ def test_where_nothing_was_looked_at_twice():
     student, teacher, tokens = make(0)
     terms, _ = run(METHODS["retain"], replace(student, second_view=None), teacher, tokens)
     assert float(terms["look"]) == 0
+
+
+@pytest.mark.parametrize("share", [0.0, 1.5])
+def test_a_share_that_is_none_is_refused(share):
+    with pytest.raises(InputError, match="above 0 and at most 1"):
+        Retain(look_share=share)
 
 
 def test_what_it_declares():

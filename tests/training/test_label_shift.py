@@ -9,6 +9,7 @@ import pytest
 from retainer.data.generated import generate
 from retainer.data.tasks import hide
 from retainer.errors import InputError
+from retainer.training import label_shift as module
 from retainer.training.evidence import Evidence
 from retainer.training.label_shift import LOWEST, SOFTNESS, label_shift, shares_in, text_offsets
 from retainer.training.learn import learn
@@ -48,6 +49,10 @@ class TestTheShift:
     def test_a_student_that_finds_nothing_stays_in_bounds(self):
         found = label_shift(np.full((500, 1), 1e-9), np.array([0.1]))
         assert np.isfinite(found).all() and found[0] >= LOWEST / SOFTNESS - 0.2
+
+    def test_data_in_which_every_word_is_of_the_type(self):
+        found = label_shift(np.array([[0.9], [0.2], [0.1]]), np.array([1.0]))
+        assert np.isfinite(found).all()
 
     def test_shares(self):
         data = hide(generate(50, seed=1, types=["artist", "city"]), ["city"])
@@ -91,6 +96,17 @@ class TestLearning:
         assert LearnRequest(picked, start, **{**asked, "method": "rdp"}).resolve().recipe.prior == "none"
         none = LearnRequest(picked, start, **asked, recipe=Recipe(prior="none")).resolve()
         assert none.recipe.prior == "none" and not none.prior_obstacle
+
+    def test_a_type_that_is_taught_again_has_the_offset_of_text_alone(self, parts, monkeypatch):
+        start, _, text = parts
+        asked = []
+        monkeypatch.setattr(module, "fit_offsets", lambda evidence, types: asked.append(list(types)) or {})
+        assert set(text_offsets(start.tagger, start.tagger, text, {"artist": 0.1})) == {"artist"} and asked == [[]]
+
+    def test_a_first_version_has_none(self, parts, encoder):
+        _, picked, _ = parts
+        task = LearnRequest(picked, encoder, recipe=Recipe(prior="text"), device="cpu").resolve()
+        assert task.recipe.prior == "none" and "first version" in task.prior_obstacle
 
     def test_it_needs_text(self, parts):
         start, picked, _ = parts

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from retainer.errors import InputError
 from retainer.methods.base import Method, Tokens
 from retainer.methods.terms import cross_entropy, share, soft_cross_entropy
 
@@ -43,6 +44,12 @@ class Retain(Method):
     """The correction of the prior that the recipe's ``auto`` stands for."""
     blend: Literal["none", "dev"] = "none"
     """Whether the student's encoder is moved back toward its parent's, as far as the dev set says that it helps."""
+
+    def __post_init__(self) -> None:
+        """Refuse a share that is none."""
+        super().__post_init__()
+        if not 0 < self.look_share <= 1:
+            raise InputError(f"field look_share is a share, above 0 and at most 1, not {self.look_share}")
 
     def leave_out(self, given: Tokens) -> Tensor | None:
         """Leave the new entities out; old ones stay even where they are gold."""

@@ -50,7 +50,8 @@ def settle(student: Tagger, parent: Tagger, dev: Corpus, evidence: Evidence, *, 
         tried = Settled(tagger, share, fit_offsets(seen), seen)
         now = tried.measured
         reached = evidence.lower_bound(now, before)
-        if reached > bound and fmean(evidence.changes(now, before, evidence.taught)) >= -TOLERANCE:
+        taught = fmean(evidence.changes(now, before, evidence.taught))
+        if reached > bound and taught >= -TOLERANCE and evidence.keeps_old(now, before):
             best, bound = tried, reached
     return best
 

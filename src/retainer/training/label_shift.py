@@ -44,7 +44,8 @@ def text_offsets(student: Tagger, parent: Tagger, text: Corpus, shares: Mapping[
     """Return the offsets of all types for some text: those that were taught with some share, and the old ones."""
     some = replace(text, sentences=text.sentences[:MOST])
     taught = _taught_offsets(student, some, shares)
-    return taught | fit_offsets(Evidence.of(corrected(student, taught), parent, some, ()))
+    evidence = Evidence.of(corrected(student, taught), parent, some, ())
+    return taught | fit_offsets(evidence, [type_ for type_ in evidence.judged if type_ not in shares])
 
 
 def _taught_offsets(student: Tagger, text: Corpus, shares: Mapping[str, float]) -> Offsets:
@@ -68,7 +69,7 @@ def label_shift(p: Floats, shares: Floats) -> Floats:
         total = weighed.sum(1) + other
         found = np.maximum((weighed / total[:, None]).mean(0), floor)
         before, ratio = ratio, found / np.maximum(shares, 1e-9)
-        rest = float((other / total).mean() / (1 - shares.sum()))
+        rest = float((other / total).mean() / max(1 - shares.sum(), 1e-9))
         if np.abs(np.log(np.maximum(ratio, 1e-9) / np.maximum(before, 1e-9))).max() < 1e-4:
             break
     return np.asarray(np.log(np.maximum(ratio, 1e-9) / max(rest, 1e-9)))

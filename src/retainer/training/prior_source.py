@@ -23,6 +23,8 @@ def prior_source(asked: str, declared: str, tagger: Tagger, given: set[str]) -> 
         return "none", ""
     if asked == "auto" and wanted not in given and "text" in given:
         wanted = "text"
+    if wanted == "text" and not tagger.labels.types:
+        return "none", "a first version has no parent that could say how often a type occurs in text"
     obstacle = _without_bias(tagger) or ("" if wanted in given else _MISSING[wanted])
     if obstacle and asked != "auto":
         raise InputError(f"{obstacle}; leave the prior as it is (--set.prior none)")
