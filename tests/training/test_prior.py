@@ -195,7 +195,7 @@ class TestWhoGetsOne:
         assert task.recipe.prior == "none"
         assert [note for note in task.notes if note.startswith("no prior correction: ") and "--dev" in note]
         assert not [note for note in self.resolved(first, city, method="rdp").notes if "prior" in note]
-        with pytest.raises(InputError, match="corrected on a dev file"):
+        with pytest.raises(InputError, match=r"to be corrected on a dev file \(--dev\), and none is given"):
             self.resolved(first, city, method="retain", prior="dev")
 
     def test_a_head_without_a_bias_has_none(self, encoder, artist, city):

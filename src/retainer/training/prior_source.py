@@ -7,7 +7,8 @@ from retainer.model.quirks import NONE
 from retainer.model.tagger import Tagger
 
 _MISSING = {
-    "dev": "the prior is corrected on a dev file (--dev) or on text (--text), and neither is given",
+    "auto": "the prior is corrected on a dev file (--dev) or on text (--text), and neither is given",
+    "dev": "the prior is to be corrected on a dev file (--dev), and none is given",
     "text": "the prior is to be corrected on text (--text), and none is given",
 }
 
@@ -25,7 +26,7 @@ def prior_source(asked: str, declared: str, tagger: Tagger, given: set[str]) -> 
         wanted = "text"
     if wanted == "text" and not tagger.labels.types:
         return "none", "a first version has no parent that could say how often a type occurs in text"
-    obstacle = _without_bias(tagger) or ("" if wanted in given else _MISSING[wanted])
+    obstacle = _without_bias(tagger) or ("" if wanted in given else _MISSING[asked])
     if obstacle and asked != "auto":
         raise InputError(f"{obstacle}; leave the prior as it is (--set.prior none)")
     return ("none", obstacle) if obstacle else (wanted, "")
