@@ -49,6 +49,17 @@ def effect_of(measured, taught=(NEW,), annotated=(NEW,)):
     return task_effect(measured, taught, annotated, {"sentences": 1, "place": "set aside"})
 
 
+class TestTheWarning:
+    @pytest.mark.parametrize(("kept", "lost", "warned"), [(13, 7, True), (14, 6, False), (0, 19, False), (0, 20, True)])
+    def test_a_type_of_which_little_was_kept(self, scripted, kept, lost, warned):
+        """The rarest type can vanish while the mean over all entities looks well."""
+        before = [[Span(0, 1, A)]] * (kept + lost) + [[Span(3, 4, B)]] * 500
+        after = [[Span(0, 1, A)]] * kept + [[]] * lost + [[Span(3, 4, B)]] * 500
+        data = corpus(*[()] * len(before))
+        words = effect_of(measure_effect(saying([A, B], *before), saying([A, B, NEW], *after), data, [NEW]))["in_words"]
+        assert ("warning, keeps little of artist: --text, --exemplars" in words) == warned and "little of movie" not in words
+
+
 class TestFates:
     def test_every_fate_once(self, scripted):
         gold = [(), (), (), (), (Span(0, 2, NEW),), ()]

@@ -11,7 +11,7 @@ from retainer.data.tasks import hide
 from retainer.errors import InputError
 from retainer.training import label_shift as module
 from retainer.training.evidence import Evidence
-from retainer.training.label_shift import LOWEST, SOFTNESS, label_shift, shares_in, text_offsets
+from retainer.training.label_shift import LOWEST, SOFTNESS, are_picked, label_shift, shares_in, text_offsets
 from retainer.training.learn import learn
 from retainer.training.prior import corrected, fit_offsets
 from retainer.training.recipe import Recipe
@@ -78,8 +78,19 @@ class TestLearning:
         rows = plain.tagger.labels.of(["city"])
         moved = version.tagger.head.bias()[rows] - plain.tagger.head.bias()[rows]
         assert moved.tolist() == pytest.approx([version.lineage.prior["city"]] * 2, abs=1e-4)
-        again = text_offsets(plain.tagger, start.tagger, text, {"city": 1e-6})
+        again = text_offsets(plain.tagger, start.tagger, text, {"city": 1e-6}, picked=True)
         assert again["city"] == 0.0, "a type is never raised"
+
+    def test_data_drawn_as_they_came_have_no_offset(self, parts):
+        """Half of the sentences have the type: they say themselves how often it occurs."""
+        start, picked, text = parts
+        others = [sentence.with_spans(()) for sentence in picked]
+        assert are_picked(picked.sentences, ("city",)) and not are_picked([*picked, *others], ("city",))
+        assert not are_picked((), ("city",)) and not are_picked(picked.sentences, ("artist",))
+        drawn = replace(picked, sentences=(*picked.sentences[:9], *others[:9]))
+        recipe = Recipe(epochs=1, batch=8, lr=5e-3, prior="text")
+        version = learn(drawn, start, method="retain", text=text, recipe=recipe, device="cpu", measure=False)
+        assert version.lineage.prior["city"] == 0.0
 
     def test_old_types_are_judged_by_the_parent(self, parts):
         """A student whose head lost half of its bias for the old type gets it back."""
@@ -101,7 +112,7 @@ class TestLearning:
         start, _, text = parts
         asked = []
         monkeypatch.setattr(module, "fit_offsets", lambda evidence, types: asked.append(list(types)) or {})
-        assert set(text_offsets(start.tagger, start.tagger, text, {"artist": 0.1})) == {"artist"} and asked == [[]]
+        assert set(text_offsets(start.tagger, start.tagger, text, {"artist": 0.1}, picked=True)) == {"artist"} and asked == [[]]
 
     def test_a_first_version_has_none(self, parts, encoder):
         _, picked, _ = parts

@@ -30,6 +30,12 @@ SLIGHT_DROP = 0.05
 LEAST_ENTITIES_NAMED = 5
 """The share kept of a type is named from so many entities on: one of one is 0 % or 100 %, which says nothing."""
 
+SHARE_TO_WARN = 200 / 3
+"""A type of which a smaller share was kept, in percent, is a type that was mostly forgotten."""
+
+LEAST_ENTITIES_TO_WARN = 20
+"""From so many entities on such a share is no accident."""
+
 
 @dataclass(frozen=True)
 class MeasuredEffect:
@@ -144,9 +150,22 @@ def effect_in_words(effect: Mapping[str, Any]) -> str:
         f"learned {', '.join(learned)}" if learned else "",
         f"learned more of {', '.join(_more(type_, effect['old'][type_]) for type_ in retaught)}" if retaught else "",
         _forgot(effect["old"]),
+        _warning(effect["old"]),
         _never(effect),
     ]
     return "; ".join(part for part in parts if part)
+
+
+def _warning(old: Mapping[str, Mapping[str, Any]]) -> str:
+    """Name the old types that hardly survived: a mean over all types hides them."""
+    few = [
+        type_
+        for type_, one in old.items()
+        if _to_keep(one) >= LEAST_ENTITIES_TO_WARN and one["share"] < SHARE_TO_WARN
+    ]
+    if not few:
+        return ""
+    return f"warning, keeps little of {', '.join(few)}: --text, --exemplars, a dev file or another method keep more"
 
 
 def _never(effect: Mapping[str, Any]) -> str:

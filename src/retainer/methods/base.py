@@ -100,6 +100,8 @@ class Method:
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if field.type == "float" and not (number and isfinite(value) and value >= 0):
                 raise InputError(f"field {field.name} must be a number, 0 or more, not {value!r}")
+            if field.type == "float":
+                object.__setattr__(self, field.name, float(value))  # 1 and 1.0 are one value, with one key
             if field.type == "int" and not (type(value) is int and value > 0):
                 raise InputError(f"field {field.name} must be a whole number above 0, not {value!r}")
             if field.name.endswith("temperature") and value == 0:

@@ -37,7 +37,7 @@ class Retain(Method):
     """One mean over all words, or one over the annotated words and one over the others."""
     look_weight: float = 1.0
     """Weight of the second look; 0 takes none."""
-    look_share: float = 1.0
+    look_share: float = 0.7
     """Share of the sentences of a batch that get the second look, if they have new entities. Their weight makes up for
     the others, which get theirs in other epochs."""
     prior_correction: Literal["none", "dev"] = "dev"

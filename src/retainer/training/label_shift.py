@@ -3,14 +3,15 @@
 The EM of Saerens et al. (2002): take the shares in the data for granted, reweigh the student's probabilities by the
 shares found in the text, find the shares again, and go on until nothing moves. A student is too sure of itself, so its
 scores are softened first; and one that finds nothing would lower a type for ever, so an offset has bounds. It is never
-above zero: sentences of a task are picked for its types, which are rarer elsewhere, not more frequent.
+above zero: sentences that are picked for a type have more of it than others. Sentences that were drawn as they came
+say themselves how often their types occur, better than EM does; there the taught types have no offset.
 
 Of old types the parent says how often they occur, so their offsets are those of the prior correction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -31,6 +32,8 @@ ITERATIONS = 200
 """The most iterations of EM; a few dozen do."""
 MOST = 5_000
 """The most sentences to look at."""
+PICKED = 0.5
+"""Data are picked for their types if a larger share of the sentences has one."""
 
 
 def shares_in(sentences: Sequence[Sentence], types: Sequence[str]) -> dict[str, float]:
@@ -40,10 +43,18 @@ def shares_in(sentences: Sequence[Sentence], types: Sequence[str]) -> dict[str, 
     return {type_: count / max(words, 1) for type_, count in of.items()}
 
 
-def text_offsets(student: Tagger, parent: Tagger, text: Corpus, shares: Mapping[str, float]) -> Offsets:
+def are_picked(sentences: Sequence[Sentence], types: Collection[str]) -> bool:
+    """Tell sentences that somebody picked for some types from those that were drawn as they came."""
+    having = sum(any(span.type in types for span in sentence.spans) for sentence in sentences)
+    return having > PICKED * len(sentences)
+
+
+def text_offsets(
+    student: Tagger, parent: Tagger, text: Corpus, shares: Mapping[str, float], *, picked: bool
+) -> Offsets:
     """Return the offsets of all types for some text: those that were taught with some share, and the old ones."""
     some = replace(text, sentences=text.sentences[:MOST])
-    taught = _taught_offsets(student, some, shares)
+    taught = _taught_offsets(student, some, shares) if picked else dict.fromkeys(shares, 0.0)
     evidence = Evidence.of(corrected(student, taught), parent, some, ())
     return taught | fit_offsets(evidence, [type_ for type_ in evidence.judged if type_ not in shares])
 

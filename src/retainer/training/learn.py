@@ -18,7 +18,7 @@ from retainer.runtime import repeatable
 from retainer.training.blend import settle
 from retainer.training.checkpoint import Checkpoint, key_of
 from retainer.training.evidence import Evidence
-from retainer.training.label_shift import shares_in, text_offsets
+from retainer.training.label_shift import are_picked, shares_in, text_offsets
 from retainer.training.learn_task import LearnTask
 from retainer.training.loop import Diverged, TrainingLoop
 from retainer.training.prepare import Rehearsal, prepare
@@ -149,8 +149,9 @@ class _Run:
         """
         task, parent = self.task, self.task.version.tagger
         if task.recipe.prior == "text" and task.text is not None:
-            shares = shares_in(task.data.train.sentences, task.taught)
-            offsets = text_offsets(student, parent, task.text, shares)
+            data = task.data.train.sentences
+            shares, picked = shares_in(data, task.taught), are_picked(data, task.taught)
+            offsets = text_offsets(student, parent, task.text, shares, picked=picked)
             return corrected(student, offsets), offsets, 0.0
         if task.recipe.prior != "dev" or task.dev is None:
             return student, {}, 0.0

@@ -99,7 +99,8 @@ class Recipe:
                 wanted = " or ".join(get_args(hint)) or _KINDS[hint]
                 close = nearest(str(value), get_args(hint))
                 raise InputError(f"{field} of the recipe must be {wanted}, not {value!r}{close}")
-        return dataclasses.replace(self, **changes)
+        whole = {field: float(value) for field, value in changes.items() if get_type_hints(Recipe)[field] is float}
+        return dataclasses.replace(self, **{**changes, **whole})  # 1 and 1.0 are one value, with one key
 
     def fitted(self, sentences: int) -> Recipe:
         """Return the recipe for a slice of this size: what a large batch saves, a small slice lacks in steps."""
