@@ -115,7 +115,8 @@ def test_from_a_foreign_checkpoint_to_a_pipeline(way, run, tmp_path, plain):
 
     told = json.loads(run("check", "cities.jsonl", "--model", "old", "--json"))
     assert told["new_types"] == ["city"] and told["old_types"] == []
-    run("learn", "cities.jsonl", "--from", "old", "--out", "new", *TRAINING)
+    steady = ["--method", "rdp"] if scheme == "BIOES" else []  # with few steps a head contradicts its scheme more often
+    run("learn", "cities.jsonl", "--from", "old", "--out", "new", *steady, *TRAINING)
     told = json.loads(run("compare", "old", "new", "both.jsonl", "--max-drop", 20, "--json", "--device", "cpu"))
     assert told["gates"][0]["passed"] and told["scores"]["gain"] > 50, told["scores"]
     run("verify", "new")

@@ -34,8 +34,8 @@ def made(tmp_path_factory, encoder):
     write(generate(40, seed=9, types=TYPES), folder / "dev.conll", "conll")
     calls = (
         ("artist.conll", "--from", "encoder", "--out", "v1", "--seed", "3"),
-        ("all.conll", "--from", "v1", "--out", "v2", "--types", "city", "--dev", "dev.conll", "--set.temperature",
-         "0.5", "--set.lr", "1e-3", "--set.select", "all", "--seed", "7"),
+        ("all.conll", "--from", "v1", "--out", "v2", "--types", "city", "--dev", "dev.conll", "--method",
+         "rdp", "--set.temperature", "0.5", "--set.lr", "1e-3", "--set.select", "all", "--seed", "7"),
         ("all.conll", "--from", "v2", "--out", "v3", "--types", "movie,artist", "--method", "cfner",
          "--recipe", "paper"),
     )  # fmt: skip

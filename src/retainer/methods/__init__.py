@@ -51,6 +51,8 @@ METHODS: dict[str, Method] = {
     "retain-no-look": Retain(look_weight=0.0),
     "retain-no-mean": Retain(mean="terms"),
 }
+DEFAULT_METHOD = "rdp"
+"""What `learn` takes unless told otherwise."""
 
 
 def learnable() -> list[str]:
@@ -93,6 +95,7 @@ def _check(name: str, default: Method, field: str, value: Any) -> None:
 __all__ = [
     "CFNER",
     "CPFD",
+    "DEFAULT_METHOD",
     "IGNORE",
     "LUCIR",
     "METHODS",

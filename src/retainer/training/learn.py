@@ -12,7 +12,7 @@ from typing import Any
 from retainer.comparison.task_effect import MeasuredEffect, measure_effect, task_effect
 from retainer.errors import InputError
 from retainer.files import require_free
-from retainer.methods import Method
+from retainer.methods import DEFAULT_METHOD, Method
 from retainer.model.tagger import Tagger
 from retainer.runtime import repeatable
 from retainer.training.blend import settle
@@ -42,7 +42,7 @@ def learn(
     start: Version | str | Path = "builtin",
     *,
     types: Sequence[str] | None = None,
-    method: Method | str = "rdp",
+    method: Method | str = DEFAULT_METHOD,
     dev: Data | None = None,
     recipe: Recipe | None = None,
     seed: int = 0,
@@ -88,6 +88,8 @@ def learn_version(request: LearnRequest, options: RunOptions) -> Version:
     """Carry out a request, and return the next version."""
     if options.out is not None:
         require_free(options.out)
+    if options.reproduces is not None:
+        options.reproduces.require_prior_source(request.given)
     task = request.resolve()
     if options.keep_parent and options.out is None:
         raise InputError("keep_parent needs a folder (out) to store the previous version in")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -129,14 +129,21 @@ class Reproduction:
     record: Lineage
     anyway: bool = False
 
+    def require_prior_source(self, given: Collection[str]) -> None:
+        """Refuse a run without the dev file or the text that the prior was corrected on.
+
+        A request cannot be resolved without it, so this comes before ``check``.
+        """
+        then, source = self.record.data, self.record.recipe.get("prior")
+        had = {"dev": [_had_dev(then)], "text": _beside("text", then, {})}
+        if source in had and source not in given:
+            self._refuse(had[source])
+
     def check(self, facts: Mapping[str, Any], parent_hash: str, progress: Progress) -> None:
         """Refuse what cannot give the same version, unless --anyway was given; note what else differs."""
         name = f"version {short_hash(self.record.own_hash)}"
         if other := self._other(facts, parent_hash):
-            difference = f"this is not what {name} was learned from: {'; '.join(other)}"
-            if not self.anyway:
-                raise InputError(f"{difference}; to learn with the same settings all the same, add --anyway")
-            progress.note(difference)
+            progress.note(self._refuse(other))
         if self._chosen() != facts["data"]["dev_chooses"]:
             rule = "the epoch is chosen on the dev set" if facts["data"]["dev_chooses"] else "the last epoch is kept"
             progress.note(f"{name} chose its epoch differently; here {rule}, so the result differs")
@@ -146,6 +153,14 @@ class Reproduction:
         if newer := [f"{one} {old} (here {now[one]})" for one, old in self.record.versions.items() if now[one] != old]:
             progress.note(f"{name} was made with {', '.join(newer)}; the last bits may differ")
 
+    def _refuse(self, differences: Sequence[str]) -> str:
+        """Return what is not as it was, in words; refuse it unless --anyway was given."""
+        name = f"version {short_hash(self.record.own_hash)}"
+        difference = f"this is not what {name} was learned from: {'; '.join(differences)}"
+        if not self.anyway:
+            raise InputError(f"{difference}; to learn with the same settings all the same, add --anyway")
+        return difference
+
     def _other(self, facts: Mapping[str, Any], parent_hash: str) -> list[str]:
         """Name what goes into the run and is not what it was."""
         record, then, now = self.record, self.record.data, facts["data"]
@@ -153,8 +168,7 @@ class Reproduction:
         if facts["parent"] != record.parent or (record.parent_hash and parent_hash != record.parent_hash):
             found.append(f"the model to start from (--from) is not {record.parent_name or 'the same'}")
         if then.get("dev_given", now["dev_given"]) != now["dev_given"]:
-            how = f"had a dev set of {then['dev_sentences']} sentences (--dev)" if then["dev_given"] else "had no --dev"
-            found.append(f"it {how}")
+            found.append(_had_dev(then) if then["dev_given"] else "it had no --dev")
         elif now["sha256"] != then["sha256"]:
             found.append(f"DATA {_counted(then, now)}")
         elif now["dev_sha256"] != then["dev_sha256"]:
@@ -192,6 +206,10 @@ class Reproduction:
         return [
             f"{name} {now[name]} instead of {then[name]}" for name in then if name in now and now[name] != then[name]
         ]
+
+
+def _had_dev(then: Mapping[str, Any]) -> str:
+    return f"it had a dev set of {then.get('dev_sentences')} sentences (--dev)"
 
 
 def _beside(what: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

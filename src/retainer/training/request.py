@@ -11,7 +11,7 @@ from retainer.data.corpus import Corpus
 from retainer.data.io import read
 from retainer.data.tasks import hide, require_types
 from retainer.errors import InputError, nearest
-from retainer.methods import Method, name_of
+from retainer.methods import DEFAULT_METHOD, Method, name_of
 from retainer.methods import method as find_method
 from retainer.model.onnx import Exported
 from retainer.runtime import pick_device
@@ -60,7 +60,7 @@ class LearnRequest:
     start: Version | str | Path = "builtin"
     types: Sequence[str] | None = None
     """The types to learn; of these every entity is annotated. Without them, all types of the data."""
-    method: Method | str = "rdp"
+    method: Method | str = DEFAULT_METHOD
     recipe: Recipe = Recipe()
     seed: int = 0
     dev: Data | None = None
@@ -68,6 +68,11 @@ class LearnRequest:
     device: str = "auto"
     text: Text | None = None
     """Texts without annotation, or whose annotation is ignored. They are read here, and some of them are drawn."""
+
+    @property
+    def given(self) -> set[str]:
+        """What a prior can be corrected on."""
+        return {name for name in ("dev", "text") if getattr(self, name) is not None}
 
     def resolve(self) -> LearnTask:
         """Look everything up, and check all that can be wrong before anything is computed."""
@@ -90,8 +95,7 @@ class LearnRequest:
         shown = hide(corpus, chosen)
         train, held_out = (shown, None) if dev is not None else hold_out(shown, self.recipe.holdout, self.seed)
         text = None if self.text is None else self._drawn_text(self.text, version, len(train))
-        given = {name for name, found in (("dev", dev), ("text", text)) if found is not None}
-        prior, obstacle = prior_source(self.recipe.prior, method.prior_correction, version.tagger, given)
+        prior, obstacle = prior_source(self.recipe.prior, method.prior_correction, version.tagger, self.given)
         version, split_rows = _without_split_types(version, new)
         return LearnTask(
             version=version,

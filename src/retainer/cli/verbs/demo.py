@@ -1,4 +1,4 @@
-"""`retainer demo`: forgetting happens with plain fine-tuning, and does not happen with RDP."""
+"""`retainer demo`: forgetting happens with plain fine-tuning, and does not happen with a method made against it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from retainer.data.corpus import Splits
 from retainer.data.generated import generate
 from retainer.data.io import write
 from retainer.data.tasks import Plan, plan
+from retainer.errors import InputError
 from retainer.files import new_folder, require_free, write_document, write_text
-from retainer.methods import METHODS
+from retainer.methods import learnable
+from retainer.methods import method as find_method
 from retainer.report.demo.page import demo_page
 from retainer.report.draw.charts import curves
 from retainer.report.draw.examples import Example
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from retainer.data.corpus import Corpus
 
 DEMO_TYPES = ("artist", "city", "movie", "restaurant")
-DEMO_METHODS = ("finetune", "rdp")
+BASELINE = "finetune"
 EXAMPLES = 4
 
 
@@ -38,30 +40,34 @@ def demo(
     sentences: int = 1600,
     epochs: int = 3,
     seed: int = 1,
+    method: str = "rdp",
     device: str = "auto",
     json: bool = False,
 ) -> None:
     """Learn four types in four tasks, twice, on a generated corpus: a few minutes on two CPU cores.
 
-    Prints F1 per type after each task for plain fine-tuning and for RDP, and writes a page with curves and examples.
+    Prints F1 per type after each task for plain fine-tuning and for a method, and writes a page with curves and
+    examples.
 
     :param out: folder for the page (report.html), the picture (curves.svg) and the numbers; must not exist
     :param corpus: learn nothing; write the corpus to this folder, as train, dev and test files with all types annotated
     :param sentences: training sentences of all four tasks together
     :param epochs: passes over each task's sentences
     :param seed: fixes the corpus and the training
+    :param method: what plain fine-tuning is compared with
     :param device: auto, cpu or cuda
     :param json: print one JSON document
     """
     if corpus is not None:
         return _write_corpus(corpus, sentences, seed, json)
     folder = require_free(out)
+    _require_rival(method)
     recipe = RECIPES["retainer"].changed({"epochs": epochs, "lr": 3e-4, "base_lr": 3e-4})
     made = corpus_plan(sentences, seed)
     note(f"four tasks of {len(made.slices[0])} sentences; each annotates one type only: {', '.join(DEMO_TYPES)}")
-    runs = run_both(made, recipe, seed, device)
+    runs = run_both(made, recipe, {"seed": seed, "device": device}, [BASELINE, method])
     results = _results(runs, seed)
-    _write(folder, results, _examples(made, runs), _facts(sentences, epochs, seed, results))
+    _write(folder, results, _examples(made, runs), _facts(f"--sentences {sentences} --epochs {epochs} --seed {seed} --method {method}", sentences, results))
     if json:
         return say_json({method: result.as_dict() for method, result in results.items()})
     for method, one in results.items():
@@ -69,6 +75,12 @@ def demo(
         say_table(text_table(one))
     say(_verdict(results))
     say(f"page: {folder / 'report.html'}")
+
+
+def _require_rival(name: str) -> None:
+    """Refuse what plain fine-tuning cannot be compared with."""
+    if find_method(name).joint or name not in learnable() or name == BASELINE:
+        raise InputError(f"the demo compares {BASELINE} with a method that learns task by task, such as retain, not {name}")
 
 
 def corpus_plan(sentences: int, seed: int) -> Plan:
@@ -94,18 +106,20 @@ def _write_corpus(folder: str, sentences: int, seed: int, json: bool) -> None:
     say(f"{folder}: " + ", ".join(f"{name} {size} sentences" for name, size in sizes.items()))
 
 
-def run_both(tasks: Plan, recipe: Recipe, seed: int, device: str) -> dict[str, list[TaskResult]]:
-    """Run both methods over the same tasks from the same first version."""
+def run_both(
+    tasks: Plan, recipe: Recipe, how: dict[str, Any], methods: Sequence[str]
+) -> dict[str, list[TaskResult]]:
+    """Run the methods over the same tasks from the same first version."""
     from retainer.bench.task_sequence import TaskSequence
     from retainer.training.progress import ConsoleProgress
     from retainer.training.request import RunOptions
 
     runs: dict[str, list[TaskResult]] = {}
-    for name in DEMO_METHODS:
+    for name in methods:
         note(f"\n{name}")
-        first = runs[DEMO_METHODS[0]][0] if runs else None
+        first = runs[methods[0]][0] if runs else None
         options = RunOptions(progress=ConsoleProgress())
-        sequence = TaskSequence(tasks, METHODS[name], recipe=recipe, seed=seed, device=device, options=options)
+        sequence = TaskSequence(tasks, find_method(name), recipe=recipe, options=options, **how)
         runs[name] = list(sequence.run(first))
     return runs
 
@@ -137,10 +151,10 @@ def _diverse(sentences: Sequence[Any]) -> list[Any]:
     return list(seen.values())[:EXAMPLES]
 
 
-def _facts(sentences: int, epochs: int, seed: int, results: dict[str, CellResult]) -> dict[str, str]:
+def _facts(options: str, sentences: int, results: dict[str, CellResult]) -> dict[str, str]:
     versions = next(iter(results.values())).versions
     return {
-        "command": f"retainer demo --sentences {sentences} --epochs {epochs} --seed {seed}",
+        "command": f"retainer demo {options}",
         "encoder": "builtin (MiniLM-L6, 22 million parameters)",
         "corpus": f"generated, {sentences} training sentences in four disjoint slices",
         "seconds": ", ".join(f"{method} {result.seconds:.0f}" for method, result in results.items()),

@@ -133,6 +133,8 @@ def _report_preview(request: LearnRequest, out: str, reproduces: Reproduction | 
     from retainer.training.preview import preview
     from retainer.training.progress import ConsoleProgress
 
+    if reproduces:
+        reproduces.require_prior_source(request.given)
     task = request.resolve()
     require_free(out)
     if reproduces:

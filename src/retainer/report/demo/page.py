@@ -1,4 +1,4 @@
-"""The page of the demo: what plain fine-tuning forgets and RDP keeps."""
+"""The page of the demo: what plain fine-tuning forgets and another method keeps."""
 
 from __future__ import annotations
 
