@@ -5,7 +5,7 @@ READY := .venv/ready
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: install demo test quick docs-test lint format picture readme clean
+.PHONY: install demo test quick docs-test attack attack-quick lint format picture readme clean
 
 install: $(READY)  ## make .venv and nothing else
 
@@ -21,6 +21,12 @@ quick: $(READY)  ## the tests that start no process, browser or training, at mos
 
 docs-test: $(READY)  ## run every command of the README and of docs/, a few minutes on two cores, no network
 	$(BIN)/python -m pytest tests/docs -n $(WORKERS) --maxschedchunk 1
+
+attack: $(READY)  ## attack readers, versions, runs and the server, at most an hour on two cores
+	$(BIN)/python benchmarks/attack.py --out results/attack.json
+
+attack-quick: $(READY)  ## the same in at most three minutes
+	$(BIN)/python benchmarks/attack.py --quick
 
 lint: $(READY)  ## style, types
 	$(BIN)/ruff check .

@@ -1,0 +1,71 @@
+"""Attack everything that reads, writes or answers, and prove in one table that it holds.
+
+    python benchmarks/attack.py [--quick] [--only http,kill] [--out results/attack.json]
+
+Runs the programs below, each in a process of its own, one after the other, and shows the last lines of each. `--quick`
+takes at most three minutes on two cores, all of it at most an hour. The exit status is 1 if one of them fails.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from machine import machine
+
+HERE = Path(__file__).parent
+PROGRAMS = {
+    "data": ("attack_data.py", "bad data files through the readers and the verbs"),
+    "versions": ("attack_versions.py", "damaged version folders through verify, load and the verbs"),
+    "kill": ("attack_kill.py", "kill -9 of what writes, started again"),
+    "http": ("attack_http.py", "clients that are slow, silent, many, or lie"),
+    "serving": ("attack_serving.py", "a server under load, with swaps, damage and kills"),
+    "slopes": ("slopes.py", "time against size, for every reader and check"),
+}
+"""What is attacked, by name: the program and what it does."""
+TAIL = 3_000
+"""How much of what a program says is kept."""
+
+
+def attacked(name: str, quick: bool) -> dict[str, Any]:
+    """Run one program, pass on what it says, and return what became of it."""
+    program, what = PROGRAMS[name]
+    print(f"\n== {name}: {what}", flush=True)
+    began = time.perf_counter()
+    call = [sys.executable, str(HERE / program), *(["--quick"] if quick else [])]
+    done = subprocess.run(call, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    print(done.stdout[-TAIL:], end="", flush=True)
+    return {
+        "attack": name,
+        "what": what,
+        "passed": done.returncode == 0,
+        "seconds": round(time.perf_counter() - began, 1),
+        "said": done.stdout[-TAIL:].splitlines(),
+    }
+
+
+def main() -> int:
+    """Attack, print the table and write it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", help=f"some of {','.join(PROGRAMS)}")
+    parser.add_argument("--out")
+    options = parser.parse_args()
+    names = options.only.split(",") if options.only else list(PROGRAMS)
+    if unknown := [name for name in names if name not in PROGRAMS]:
+        parser.error(f"no attack is called {unknown[0]!r}; there are {', '.join(PROGRAMS)}")
+    rows = [attacked(name, options.quick) for name in names]
+    print("\nattack    result  seconds")
+    for row in rows:
+        print(f"{row['attack']:9} {'passed' if row['passed'] else 'FAILED':7} {row['seconds']:7.0f}  {row['what']}")
+    if options.out:
+        document = {"quick": options.quick, "machine": machine(), "attacks": rows}
+        Path(options.out).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    return 0 if all(row["passed"] for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
