@@ -124,8 +124,9 @@ def _thresholds(request: PredictRequest, served: ServedVersion) -> dict[str, flo
     types = served.version.types
     try:
         require_thresholds(thresholds, types)
-        if strange := dict.fromkeys(request.types or ()).keys() - {*types}:
-            raise unknown("type", min(strange), types)
+        known = frozenset(types)
+        if strange := [type_ for type_ in request.types or () if type_ not in known]:
+            raise unknown("type", strange[0][:80], types)
     except InputError as error:
         raise ApiError(422, "unknown_type", str(error)) from None
     if request.calibrated and not served.version.lineage.calibration:
