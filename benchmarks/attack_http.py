@@ -35,6 +35,8 @@ SOON = 1.0
 """Seconds in which a client must get an answer or an end."""
 LIMIT, SLACK = 10.0, 3.0
 """The time limits of the server, and what a busy machine may add."""
+STOP_SECONDS = 12.0
+"""In which the server ends: it waits two seconds for clients, once it has worked off what they asked for before."""
 HOST = "Host: 127.0.0.1"
 HALF_A_HEAD = f"GET /healthz HTTP/1.1\r\n{HOST}\r\nX: ".encode()
 
@@ -280,7 +282,10 @@ def stop(server: Server, sizes: Sizes) -> tuple[bool, str]:
         time.sleep(0.5)
         status, seconds = server.end()
     traces = sum("Traceback" in line or "rror" in line for line in server.lines)
-    return status == 0 and seconds < 8 and not traces, f"status {status} after {seconds:.1f} s, {traces} errors logged"
+    return (
+        status == 0 and seconds < STOP_SECONDS and not traces,
+        f"status {status} after {seconds:.1f} s, {traces} errors logged",
+    )
 
 
 CHUNKED = b"5\r\nhello\r\n0\r\n\r\n" + request("GET", "/v1/versions")
@@ -431,7 +436,7 @@ def attacks(server: Server, quick: bool) -> Iterator[Row]:
     for name, (expected, attack) in QUICK.items():
         yield attacked(server, name, expected, attack, sizes)
     yield attacked(server, "descriptors used up", f"answer or end in {SOON:g} s", descriptors, sizes)
-    yield attacked(server, "SIGTERM among them", "status 0 in 8 s", stop, sizes)
+    yield attacked(server, "SIGTERM among them", f"status 0 in {STOP_SECONDS:g} s", stop, sizes)
 
 
 def main() -> int:
