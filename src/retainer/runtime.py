@@ -6,11 +6,14 @@ import contextlib
 import os
 import platform
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retainer.about import __version__
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 
 MPS_CONTROL = "nvidia-cuda-mps-control"
 """The program that starts NVIDIA's multi-process service."""
+MPS_SECONDS = 10.0
+"""How long it may take to start or to end the service."""
 
 
 def settle_threads() -> None:
@@ -108,17 +113,51 @@ def shared_gpu() -> Iterator[bool]:
     """Let the processes started inside the block share a GPU, and say whether the service could be started.
 
     Without NVIDIA's multi-process service they take turns; with it they run at once.
-    A service that is already there is left alone. Ours lives in a folder of its own and ends with the block.
+    A service that is already there is left alone. Ours lives in a folder of its own and ends with the block, or with
+    this process, even if it is killed: a second process waits for that, because a killed one can do nothing any more.
     """
     if "CUDA_MPS_PIPE_DIRECTORY" in os.environ or shutil.which(MPS_CONTROL) is None:
         yield "CUDA_MPS_PIPE_DIRECTORY" in os.environ
         return
-    with tempfile.TemporaryDirectory(prefix="mps-") as folder:
+    with tempfile.TemporaryDirectory(prefix="mps-", ignore_cleanup_errors=True) as folder:
         places = {"CUDA_MPS_PIPE_DIRECTORY": folder, "CUDA_MPS_LOG_DIRECTORY": folder}
         os.environ.update(places)
+        code = f"from retainer.runtime import end_gpu_service; end_gpu_service({folder!r})"
+        call = [sys.executable, "-P", "-c", code]
+        watcher = subprocess.Popen(call, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
         try:
-            yield subprocess.run([MPS_CONTROL, "-d"], capture_output=True).returncode == 0
+            yield _mps_control("-d") == 0
         finally:
-            subprocess.run([MPS_CONTROL], input=b"quit\n", capture_output=True)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                watcher.communicate(timeout=3 * MPS_SECONDS)
             for name in places:
                 del os.environ[name]
+
+
+def end_gpu_service(folder: str) -> None:
+    """Wait until nobody holds the other end of stdin, then end the service that lives in a folder; runs by itself."""
+    sys.stdin.buffer.read()
+    if _mps_control(send=b"quit\n") != 0:
+        for process in _mps_processes(folder):
+            with contextlib.suppress(OSError):
+                os.kill(process, signal.SIGKILL)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _mps_control(*arguments: str, send: bytes = b"") -> int | None:
+    """Call the control program and return its status, or None if it does not end: with clients left, quit may wait."""
+    quiet = subprocess.DEVNULL
+    try:
+        done = subprocess.run([MPS_CONTROL, *arguments], input=send, stdout=quiet, stderr=quiet, timeout=MPS_SECONDS)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.returncode
+
+
+def _mps_processes(folder: str) -> Iterator[int]:
+    """Yield the processes of the service that lives in a folder; the name of the folder is in their environment."""
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            named = (place / "comm").read_text().startswith(MPS_CONTROL[:15])
+            if named and f"CUDA_MPS_PIPE_DIRECTORY={folder}".encode() in (place / "environ").read_bytes().split(b"\0"):
+                yield int(place.name)

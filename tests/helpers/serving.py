@@ -13,13 +13,12 @@ from contextlib import asynccontextmanager, contextmanager
 from threading import Thread
 
 import httpx2
-import uvicorn
 
 from retainer.serve.app import application, busy_app
 from retainer.serve.metrics import Metrics
 from retainer.serve.model_paths import paths_by_name
 from retainer.serve.registry import Registry
-from retainer.serve.server import bind_socket, socket_url, uvicorn_config
+from retainer.serve.server import Server, bind_socket, socket_url, uvicorn_config
 from retainer.serve.settings import LOCAL_HOSTS, Settings
 
 HOST = "http://127.0.0.1"
@@ -113,7 +112,8 @@ class ThreadServer(Listening):
         self.address, self.port = socket_url(self.socket), self.socket.getsockname()[1]
         self.registry = loaded(paths_by_name(specs))
         app = application(self.registry, settings, self.registry.lines.append)
-        self.server = uvicorn.Server(uvicorn_config(app, busy_app(self.registry), settings))
+        config = uvicorn_config(app, busy_app(self.registry), settings)
+        self.server = Server(config, self.registry, self.registry.lines.append)
         self.thread = Thread(target=lambda: asyncio.run(self.server.serve(sockets=[self.socket])), daemon=True)
         self.thread.start()
         until(lambda: self.server.started)
@@ -139,10 +139,13 @@ def served(*specs, settings=None):
 class Process(Listening):
     """`retainer serve` as a user starts it."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, descriptors):
         call = [sys.executable, "-m", "retainer", "serve", *map(str, arguments), "--port", "0", "--device", "cpu"]
         self.process = subprocess.Popen(
-            call, stderr=subprocess.PIPE, text=True, env={**os.environ, "HF_HUB_OFFLINE": "1"}
+            ["sh", "-c", f'ulimit -n {descriptors} && exec "$@"', "sh", *call],
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "HF_HUB_OFFLINE": "1"},
         )
         self.lines = []
         while True:
@@ -191,9 +194,9 @@ def one_response(connection):
 
 
 @contextmanager
-def started(*arguments):
-    """Start a server in a process, and end it whatever happens."""
-    server = Process(*arguments)
+def started(*arguments, descriptors=1024):
+    """Start a server in a process that may open so many files, and end it whatever happens."""
+    server = Process(*arguments, descriptors=descriptors)
     try:
         yield server
     finally:

@@ -11,6 +11,9 @@ from pages import ROOT, read_page
 from serving import served
 
 from retainer.cli.verbs.serve import serve
+from retainer.serve.descriptors import RESERVED
+from retainer.serve.responses import MAX_MESSAGE_LENGTH
+from retainer.serve.schemas import MAX_NAMES
 from retainer.serve.settings import Limits
 
 PAGE = read_page(ROOT / "docs" / "serve.md")
@@ -57,10 +60,13 @@ def test_the_limits_on_the_page_are_the_limits():
         "requests at once": ("256", Limits.requests, flags["max_requests"], 256),
         "seconds for an answer": ("30", Limits.answer_seconds, flags["timeout"], 30.0),
         "seconds to send the head, and again the body": ("10", Limits.receive_seconds, 10.0),
+        "seconds without reading the answer": ("10", Limits.stalled_seconds, 10.0),
         "open connections": ("1,024", Limits.connections, 1024),
+        "types, and thresholds, of a request": ("10,000", MAX_NAMES, 10_000),
     }
     for name, (written, *values) in table.items():
         assert f"| {name} | {written} |" in PAGE.text and len(set(values)) == 1, name
+    assert f"keeps {RESERVED} for itself" in PAGE.text and f"at most {MAX_MESSAGE_LENGTH} characters" in PAGE.text
 
 
 def test_every_code_is_on_the_page():

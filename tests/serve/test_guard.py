@@ -10,9 +10,11 @@ from serving import samples, serving, soon, total
 
 from retainer.errors import InputError
 from retainer.serve.response_headers import SECURITY_HEADERS
+from retainer.serve.responses import MAX_MESSAGE_LENGTH
 from retainer.serve.settings import Limits, Settings, host_names, is_local, read_token
 
 TOKEN = "a-token-of-some-length"
+OTHER_ENCODINGS = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le")
 
 
 def run(pair, steps, settings=None):
@@ -60,6 +62,7 @@ class TestBodies:
             (b'{"texts": "a",}', 400, "invalid_json"),
             (b"\xff\xfe\xfa", 400, "bad_request"),
             (b'{"texts": "\xff"}', 400, "bad_request"),
+            *((json.dumps({"texts": "a"}).encode(kind), 400, "bad_request") for kind in OTHER_ENCODINGS),
             (b'{"texts": "\xed\xa0\x80"}', 422, "invalid_text"),
             (b'{"texts": "\\ud800"}', 422, "invalid_text"),
             (b'{"texts": ["fine", "\\udfff"]}', 422, "invalid_text"),
@@ -74,12 +77,14 @@ class TestBodies:
             (b'{"texts": ' + b"[" * 500 + b"]" * 500 + b"}", 422, "invalid_request"),
             (b'{"texts": "a", "version": "' + b"v" * 900_000 + b'"}', 422, "invalid_request"),
             (b'{"texts": "a", "threshold": {"' + b"v" * 900_000 + b'": 0.5}}', 422, "invalid_request"),
+            (json.dumps({"texts": "a", "threshold": {"\U0001f600" * 499: 0.5}}).encode(), 422, "unknown_type"),
+            (json.dumps({"texts": "a", "types": ["a"] * 10_001}).encode(), 422, "invalid_request"),
             (b"NaN", 422, "invalid_request"),
             (b"null", 422, "invalid_request"),
         ],
     )
     def test_what_is_not_a_request_is_refused_in_a_sentence(self, post, body, status, code):
-        assert len(error_message(post(body), status, code)) < 500
+        assert len(error_message(post(body), status, code)) <= MAX_MESSAGE_LENGTH
 
     @pytest.mark.parametrize(
         "text", ["\\u0000", "\\u202e\\u2066 boston \\u2069", "\\uFEFF", "\\ud83d\\ude00", "\\u0085\\u2028"]

@@ -1,5 +1,6 @@
 """The server at its port: bytes that are not HTTP, slow clients, signals, and how it starts and ends."""
 
+import contextlib
 import json
 import os
 import re
@@ -16,13 +17,20 @@ from serving import one_response, predict_request, received, samples, served, st
 
 import retainer
 from retainer.cli.main import main
+from retainer.serve import connection as connections_module
 from retainer.serve import guard
+from retainer.serve.error_log import LOGGERS
 from retainer.serve.response_headers import SECURITY_HEADERS
 from retainer.serve.server import Server
 from retainer.serve.settings import LOCAL_HOSTS, Limits, Settings
 
 TEXT = "play songs by boston on the drive to paris"
+TWO_LENGTHS = (
+    b"%s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 5\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /v1/versions HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+)
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+DOCS = HEALTH.replace(b"healthz", b"docs")
 
 
 def get(server, path):
@@ -40,6 +48,26 @@ def parsed(response):
     return int(head.split(b" ")[1]), json.loads(body)
 
 
+@contextlib.contextmanager
+def small_window(server):
+    """A connection whose system takes no more than a few kilobytes that are not read."""
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.settimeout(20)
+        client.connect(("127.0.0.1", server.port))
+        yield client
+
+
+def ended(client):
+    """Whether the server ends a connection before its timeout."""
+    try:
+        return client.recv(1) == b""
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
+
+
 class TestBytes:
     @pytest.mark.parametrize(
         "data",
@@ -53,6 +81,9 @@ class TestBytes:
             b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nBad Header: x\r\n\r\n",
             b"POST /v1/predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: -5\r\n\r\n",
             b"POST /v1/predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
+            TWO_LENGTHS % b"POST /v1/predict",
+            TWO_LENGTHS % b"GET /healthz",
+            TWO_LENGTHS % b"OPTIONS /v1/predict",
         ],
     )
     def test_what_is_not_http_is_answered_with_all_headers(self, server, data):
@@ -104,6 +135,9 @@ class TestBytes:
         assert status == 200 and body["results"]
 
 
+IMPATIENT = Settings(Limits(receive_seconds=0.5, stalled_seconds=0.5), hosts=LOCAL_HOSTS)
+
+
 class TestSlowClients:
     """With short limits, for the defaults would take a while."""
 
@@ -111,7 +145,7 @@ class TestSlowClients:
     def impatient(self, pair):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(guard, "LINGER_SECONDS", 0.2)
-            with served(pair["v1"], settings=Settings(Limits(receive_seconds=0.5), hosts=LOCAL_HOSTS)) as running:
+            with served(pair["v1"], settings=IMPATIENT) as running:
                 yield running
 
     def test_a_head_that_does_not_come_is_not_awaited(self, impatient):
@@ -144,6 +178,48 @@ class TestSlowClients:
         status, body = parsed(impatient.raw(predict_request(TEXT)[:-5], wait=20))
         assert status == 408 and body["error"]["code"] == "slow_body"
 
+    def test_an_answer_that_nobody_takes_is_given_up(self, impatient):
+        """One client takes nothing, and one little by little; only the second gets all of its answers."""
+        with small_window(impatient) as idle, small_window(impatient) as slow:
+            idle.sendall(DOCS * 30)
+            slow.sendall(DOCS * 15 + DOCS.replace(b"Host", b"Connection: close\r\nHost"))
+            until(lambda: len(impatient.server.server_state.connections) == 2)
+            began, parts = time.monotonic(), []
+            while part := slow.recv(4096):
+                parts.append(part)
+                time.sleep(0.02)
+            assert b"".join(parts).count(b"</html>") == 16 and time.monotonic() - began > 0.6
+            until(lambda: not impatient.server.server_state.connections, seconds=5)
+
+    def test_far_more_connections_than_allowed_get_an_end_within_a_second(self, pair, monkeypatch):
+        """Two are held, two may still say what they want to be refused, and three are closed at once."""
+        monkeypatch.setattr(connections_module, "REFUSED_AT_ONCE", 2)
+        with served(pair["v1"], settings=Settings(Limits(connections=2), hosts=LOCAL_HOSTS)) as server:
+            began, clients = time.monotonic(), [server.connect(timeout=0.8) for _ in range(7)]
+            for client in clients:
+                with contextlib.suppress(OSError):
+                    client.sendall(b"GET /heal")
+            assert [ended(client) for client in clients[4:]] == [True] * 3
+            assert time.monotonic() - began < connections_module.BUSY_SECONDS
+            assert [ended(client) for client in clients[2:4]] == [True] * 2 and time.monotonic() - began < 1.0
+            clients[0].settimeout(0.01)
+            assert not ended(clients[0])
+            for client in clients:
+                client.close()
+
+    def test_a_stopping_server_does_not_wait_for_them(self, pair, monkeypatch, caplog):
+        """One client reads nothing, one does not send its body, one is refused and one idle."""
+        monkeypatch.setattr(connections_module, "LAST_SECONDS", 0.2)
+        with served(pair["v1"]) as server, contextlib.ExitStack() as stack:
+            for data in (DOCS * 30, predict_request(TEXT)[:-5], b"nonsense\r\n\r\n", HEALTH):
+                stack.enter_context(small_window(server)).sendall(data)
+            until(lambda: len(server.server.server_state.connections) == 4)
+            time.sleep(0.1)
+            began = time.monotonic()
+            server.stop(force=False)
+            assert not server.thread.is_alive() and time.monotonic() - began < 3
+        assert [record for record in caplog.records if record.name in LOGGERS] == []
+
     def test_more_connections_than_allowed_are_refused(self, pair):
         with served(pair["v1"], settings=Settings(Limits(connections=4), hosts=LOCAL_HOSTS)) as server:
             idle = [server.connect() for _ in range(4)]
@@ -163,9 +239,27 @@ class TestSignals:
     def test_a_hangup_brings_the_new_version_and_the_end_answers_what_was_accepted(self, pair, tmp_path):
         link = tmp_path / "current"
         link.symlink_to(pair["v1"])
-        with started(link) as server:
+        with started(link, descriptors=256) as server:
+            self.use_up_descriptors(server)
             self.swap_while_clients_ask(server, link, pair["v2"])
             self.stop_while_clients_ask(server)
+
+    def use_up_descriptors(self, server):
+        """More clients than descriptors: a further one is refused at once, and the log does not grow."""
+        with contextlib.ExitStack() as stack:
+            server.process.send_signal(signal.SIGSTOP)  # so that all of them are there when it looks
+            for _ in range(300):
+                stack.enter_context(server.connect(timeout=1)).sendall(b"GET /heal")
+            server.process.send_signal(signal.SIGCONT)
+            refused = []
+
+            def refusal():
+                with contextlib.suppress(OSError):
+                    refused.append(server.raw(HEALTH, wait=1))
+                return any(b" 503 " in one for one in refused)
+
+            until(refusal, seconds=2)
+        until(lambda: b"alive" in server.raw(HEALTH.replace(b"Host", b"Connection: close\r\nHost"), wait=1), seconds=5)
 
     def swap_while_clients_ask(self, server, link, target):
         """No request is lost while the new version takes over."""
@@ -216,6 +310,7 @@ class TestSignals:
             assert status == 200 and len(body["results"]) == 60
         assert len(responses) == 30 and "stopping" in server.lines[-1]
         assert any(" replaces " in line for line in server.lines)
+        assert len(server.lines) == 4 and "connections" in server.lines[1] and "256 file descriptors" in server.lines[1]
         late = [response for response in responses if b"connection: close" in response]
         assert len(late) >= 10, "answered after the process was asked to stop"
         with pytest.raises(OSError):

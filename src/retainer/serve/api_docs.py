@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -17,10 +17,18 @@ EXAMPLE_REQUESTS: dict[str, dict[str, Any]] = {
     "/v1/compare": {"old": "v1", "new": "v2", "texts": ["play songs by boston"]},
 }
 
+CACHED_PAGES = 8
+"""A server has few addresses; clients may make up any number of them."""
+
 
 def docs_routes(app: FastAPI) -> APIRouter:
     """Return the routes of the page, its style sheet and the OpenAPI document."""
     router = APIRouter(include_in_schema=False)
+
+    @lru_cache(maxsize=CACHED_PAGES)
+    def page(base_url: str) -> bytes:
+        """Render the page once per address: it takes longer than a prediction, and anybody may ask for it."""
+        return docs_html(app.openapi(), base_url).encode()
 
     @router.get("/openapi.json")
     async def openapi() -> Response:
@@ -31,7 +39,7 @@ def docs_routes(app: FastAPI) -> APIRouter:
     async def docs(request: Request) -> Response:
         """Return the same for people; its examples use the address of the request."""
         base_url = str(request.base_url).rstrip("/")
-        return Response(docs_html(app.openapi(), base_url), media_type="text/html; charset=utf-8")
+        return Response(page(base_url), media_type="text/html; charset=utf-8")
 
     @router.get("/docs.css")
     async def style() -> Response:

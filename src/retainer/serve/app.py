@@ -11,12 +11,12 @@ from typing import Any
 
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from retainer.about import __version__
 from retainer.serve.api_docs import docs_routes
 from retainer.serve.assets import asset_paths, asset_routes
-from retainer.serve.guard import PUBLIC_PATHS, Guard
+from retainer.serve.guard import PUBLIC_PATHS, Guard, Refusal
 from retainer.serve.metrics import Gauge
 from retainer.serve.probes import probe_routes
 from retainer.serve.registry import Registry
@@ -54,13 +54,9 @@ def application(registry: Registry, settings: Settings, log: Callable[[str], Non
 
 def busy_app(registry: Registry) -> ASGIApp:
     """Return the application that answers the connections above the limit."""
-
-    async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
-        headers = {**RETRY_HEADERS, "Connection": "close"}
-        error = ApiError(503, "busy", "too many connections; try again in a moment", headers)
-        await error.response()(scope, receive, send)
-
-    return ResponseHeaders(refuse, registry.metrics, (), lambda: False)
+    headers = {**RETRY_HEADERS, "Connection": "close"}
+    error = ApiError(503, "busy", "too many connections; try again in a moment", headers)
+    return ResponseHeaders(Refusal(error), registry.metrics, (), lambda: False)
 
 
 def api_app(registry: Registry, settings: Settings) -> FastAPI:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
+import json
 import os
 import traceback
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from retainer.serve.assets import asset_paths
-from retainer.serve.responses import RETRY_HEADERS, ApiError, internal_error
+from retainer.serve.responses import RETRY_HEADERS, ApiError, bad_request, internal_error
 from retainer.serve.settings import Settings
 
 PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/docs", "/docs.css", "/openapi.json", *asset_paths()})
@@ -113,6 +114,8 @@ class Guard:
             raise ApiError(408, "slow_body", f"the body took longer than {seconds:g} seconds") from None
         if body and not _is_json(headers):
             raise ApiError(415, "not_json", "the body must be declared as Content-Type: application/json")
+        if body and not json.detect_encoding(body).startswith("utf-8"):
+            raise bad_request()
         return bytes(body)
 
     async def _answer(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
@@ -137,6 +140,18 @@ class Guard:
         where = f"{os.path.basename(frame.filename)}:{frame.lineno}"
         method = scope["method"]
         self.log(f"internal error: {type(error).__name__} at {where} in a {method}; RETAINER_DEBUG=1 logs more")
+
+
+class Refusal:
+    """An application that answers every request with the same error."""
+
+    def __init__(self, error: ApiError) -> None:
+        """Keep the error."""
+        self.error = error
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse a request."""
+        await _refuse(self.error, _Incoming(receive), _Outgoing(send))
 
 
 class _Incoming:

@@ -14,6 +14,8 @@ from starlette.exceptions import HTTPException
 RETRY_HEADERS = {"Retry-After": "1"}
 MAX_REPORTED_ERRORS = 3
 """How many errors of one field a message lists."""
+MAX_MESSAGE_LENGTH = 500
+"""Characters: a message may repeat what a client sent, but not all of it."""
 
 _BY_STATUS = {
     400: ("bad_request", "the body could not be read as JSON in UTF-8"),
@@ -47,14 +49,23 @@ class ApiError(Exception):
 
     def response(self) -> Response:
         """Return the response to send."""
-        body = {"error": {"code": self.code, "message": " ".join(self.message.split())}}
+        body = {"error": {"code": self.code, "message": _bounded(" ".join(self.message.split()))}}
         return json_response(body, self.status, self.headers)
+
+
+def _bounded(message: str) -> str:
+    return message if len(message) <= MAX_MESSAGE_LENGTH else message[: MAX_MESSAGE_LENGTH - 1] + "\u2026"
 
 
 def json_response(document: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Return a document as a response, in ASCII, so that no character of a text can be damaged on the way."""
     content = json.dumps(document, allow_nan=False, separators=(",", ":"))
     return Response(content, status, headers, media_type="application/json")
+
+
+def bad_request() -> ApiError:
+    """Return the error for a body that is not JSON in UTF-8."""
+    return ApiError(400, *_BY_STATUS[400])
 
 
 def internal_error() -> ApiError:

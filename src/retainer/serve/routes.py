@@ -124,7 +124,8 @@ def _thresholds(request: PredictRequest, served: ServedVersion) -> dict[str, flo
     types = served.version.types
     try:
         require_thresholds(thresholds, types)
-        if strange := [type_ for type_ in request.types or () if type_ not in types]:
+        known = frozenset(types)
+        if strange := [type_ for type_ in request.types or () if type_ not in known]:
             raise unknown("type", strange[0][:80], types)
     except InputError as error:
         raise ApiError(422, "unknown_type", str(error)) from None
@@ -133,18 +134,15 @@ def _thresholds(request: PredictRequest, served: ServedVersion) -> dict[str, flo
     return thresholds
 
 
-def _selected(
-    found: Entities, request: PredictRequest, thresholds: dict[str, float], served: ServedVersion
-) -> Entities:
-    scored = served.version.calibrated(found) if request.calibrated else found
-    kept = above_threshold(scored, thresholds)
-    return [entity for entity in kept if entity["entity_group"] in request.types] if request.types else kept
-
-
 def _prediction(
     request: PredictRequest, served: ServedVersion, thresholds: dict[str, float], found: Sequence[Entities]
 ) -> Response:
-    results = [{"entities": _selected(entities, request, thresholds, served)} for entities in found]
+    wanted = frozenset(request.types or served.version.types)
+    results = []
+    for entities in found:
+        scored = served.version.calibrated(entities) if request.calibrated else entities
+        kept = above_threshold(scored, thresholds)
+        results.append({"entities": [entity for entity in kept if entity["entity_group"] in wanted]})
     return json_response({"version": _reference(served), "results": results})
 
 

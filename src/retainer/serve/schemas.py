@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+MAX_NAMES = 10_000
+"""Of types in a request: more than any version knows."""
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 BoundedName = Annotated[str, Field(max_length=500)]
 """Of a version or a type: long enough for any, and short enough to be looked up."""
+
+
+def _not_many_more(value: Any) -> Any:
+    """Cut an object that has too many names to one that just has too many: each wrong value costs an error."""
+    return dict(islice(value.items(), MAX_NAMES + 1)) if isinstance(value, dict) else value
+
+
+ThresholdsByType = Annotated[
+    dict[BoundedName, Probability], Field(max_length=MAX_NAMES), BeforeValidator(_not_many_more)
+]
 OneOrManyTexts = Annotated[
-    str | list[str],
+    str | Annotated[list[str], Field(fail_fast=True)],
     Field(description="One text, or a list of texts.", examples=[["play songs by boston on the drive to paris"]]),
 ]
 
@@ -22,6 +35,16 @@ class RequestModel(BaseModel):
 
     texts: OneOrManyTexts
 
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_one_unknown_field(cls, document: Any) -> Any:
+        """Leave out all unknown fields but the first, which is enough to refuse: each one costs an error."""
+        if not isinstance(document, dict):
+            return document
+        more = {name for name in document if name not in cls.model_fields}
+        more.difference_update([next((name for name in document if name in more), None)])
+        return {name: value for name, value in document.items() if name not in more}
+
     @property
     def text_list(self) -> list[str]:
         """The texts as a list."""
@@ -32,9 +55,11 @@ class PredictRequest(RequestModel):
     """Texts in which to find entities."""
 
     version: BoundedName | None = Field(None, description="The name of a served version; the first one by default.")
-    types: list[BoundedName] | None = Field(None, min_length=1, description="Only entities of these types.")
+    types: Annotated[list[BoundedName], Field(fail_fast=True)] | None = Field(
+        None, min_length=1, max_length=MAX_NAMES, description="Only entities of these types."
+    )
     calibrated: bool = Field(False, description="Scores that are the probability that an entity is right.")
-    threshold: Probability | dict[BoundedName, Probability] = Field(
+    threshold: Probability | ThresholdsByType = Field(
         0.0, description='Leave out entities that score less: one value, or by type; "all" stands for the other types.'
     )
 

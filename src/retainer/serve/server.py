@@ -6,7 +6,9 @@ import asyncio
 import contextlib
 import signal
 import socket
+import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from types import FrameType
 
 import uvicorn
@@ -15,12 +17,17 @@ from starlette.types import ASGIApp
 from retainer.errors import InputError
 from retainer.serve.app import application, busy_app
 from retainer.serve.connection import Connection
+from retainer.serve.descriptors import ACCEPTS_PER_TURN, describe_limits, raise_limit, within_descriptors
+from retainer.serve.error_log import error_log
 from retainer.serve.registry import Registry
 from retainer.serve.settings import Settings
 
 DRAIN_SECONDS = 0.3
 """How long a stopping server still takes requests that are already on their way."""
+LEAVE_SECONDS = 1.0
+"""How long requests may take to end once their clients are cut off."""
 BACKLOG = 2048
+"""Connections that the system holds until they are accepted."""
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
@@ -49,14 +56,19 @@ def socket_url(bound: socket.socket) -> str:
 class Server(uvicorn.Server):
     """uvicorn with our signals: SIGHUP reloads changed versions, SIGTERM and Ctrl-C stop after the last answer."""
 
-    def __init__(self, config: uvicorn.Config, registry: Registry, log: Callable[[str], None]) -> None:
-        """Keep the registry, which must know when the server drains."""
+    def __init__(
+        self, config: uvicorn.Config, registry: Registry, log: Callable[[str], None], limits: str = ""
+    ) -> None:
+        """Keep the registry, which must know when the server drains, and the line that says what is allowed."""
         super().__init__(config)
-        self.registry, self.log = registry, log
+        self.registry, self.log, self.limits = registry, log, limits
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Handle the signals while the server runs; uvicorn would raise them again at the end."""
+        if threading.current_thread() is not threading.main_thread():  # no other one may handle signals
+            yield
+            return
         signals = (signal.SIGINT, signal.SIGTERM)
         previous = {number: signal.signal(number, self.handle_exit) for number in signals}
         try:
@@ -74,9 +86,13 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, and log where."""
         await super().startup(sockets)
+        for one in sockets or ():
+            one.listen(BACKLOG)  # asyncio takes its own number for both: how many may wait, and how many it accepts
         url = socket_url(sockets[0]) if sockets else ""
         names = ", ".join(served.name for served in self.registry)
         self.registry.log(f"retainer: serving {names} on {url}, API at {url}/docs, page at {url}/")
+        if self.limits:
+            self.registry.log(f"retainer: {self.limits}")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop listening, take the requests that are on their way, then answer all that were accepted."""
@@ -84,8 +100,20 @@ class Server(uvicorn.Server):
         self.log("retainer: stopping once all accepted requests are answered")
         for server in self.servers:
             server.close()
-        await asyncio.sleep(DRAIN_SECONDS)
+        if not self.force_exit:
+            await asyncio.sleep(DRAIN_SECONDS)
+        seconds = max(float(self.config.timeout_graceful_shutdown or 0) - LEAVE_SECONDS, 0.0)
+        last = asyncio.get_running_loop().call_later(seconds, self._abort_connections)
         await super().shutdown(sockets)
+        last.cancel()
+        self._abort_connections()
+        if tasks := [*self.server_state.tasks]:
+            await asyncio.wait(tasks, timeout=LEAVE_SECONDS)
+
+    def _abort_connections(self) -> None:
+        """Cut off who is left; then the tasks of their requests end by themselves, as when a client leaves."""
+        for connection in self.server_state.connections:
+            connection.transport.abort()
 
 
 def uvicorn_config(app: ASGIApp, busy: ASGIApp, settings: Settings) -> uvicorn.Config:
@@ -93,6 +121,7 @@ def uvicorn_config(app: ASGIApp, busy: ASGIApp, settings: Settings) -> uvicorn.C
     limits = settings.limits
     connection = {
         "head_seconds": limits.receive_seconds,
+        "stalled_seconds": limits.stalled_seconds,
         "max_connections": limits.connections,
         "busy_app": busy,
     }
@@ -107,7 +136,7 @@ def uvicorn_config(app: ASGIApp, busy: ASGIApp, settings: Settings) -> uvicorn.C
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        backlog=BACKLOG,
+        backlog=ACCEPTS_PER_TURN,
         timeout_keep_alive=15,
         timeout_graceful_shutdown=int(limits.answer_seconds) + 5,
     )
@@ -117,10 +146,13 @@ def run_server(
     registry: Registry, settings: Settings, bound: socket.socket, log: Callable[[str], None], *, watch: float = 0.0
 ) -> None:
     """Serve until a signal stops the process."""
+    found = raise_limit(settings.limits.connections)
+    settings = replace(settings, limits=within_descriptors(settings.limits, found))
     config = uvicorn_config(application(registry, settings, log), busy_app(registry), settings)
-    server = Server(config, registry, log)
+    server = Server(config, registry, log, describe_limits(settings.limits, found))
     try:
-        asyncio.run(_serve(server, registry, bound, watch))
+        with error_log(registry.log):
+            asyncio.run(_serve(server, registry, bound, watch))
     finally:
         registry.close(seconds=5.0)
 

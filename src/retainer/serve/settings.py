@@ -34,7 +34,9 @@ class Limits:
     receive_seconds: float = 10.0
     """How long a client may take to send the head of a request, and again to send its body."""
     connections: int = 1024
-    """Open connections, idle ones included."""
+    """Open connections, idle ones included; fewer where the system allows too few file descriptors."""
+    stalled_seconds: float = 10.0
+    """How long a client may take nothing of an answer that waits for it."""
 
     def __post_init__(self) -> None:
         """Refuse limits that would refuse every request."""
