@@ -57,7 +57,9 @@ class TestTheWarning:
         after = [[Span(0, 1, A)]] * kept + [[]] * lost + [[Span(3, 4, B)]] * 500
         data = corpus(*[()] * len(before))
         words = effect_of(measure_effect(saying([A, B], *before), saying([A, B, NEW], *after), data, [NEW]))["in_words"]
-        assert ("warning, keeps little of artist: --text, --exemplars" in words) == warned and "little of movie" not in words
+        assert (
+            "warning, keeps little of artist: --text, --exemplars" in words
+        ) == warned and "little of movie" not in words
 
 
 class TestFates:

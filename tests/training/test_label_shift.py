@@ -112,7 +112,9 @@ class TestLearning:
         start, _, text = parts
         asked = []
         monkeypatch.setattr(module, "fit_offsets", lambda evidence, types: asked.append(list(types)) or {})
-        assert set(text_offsets(start.tagger, start.tagger, text, {"artist": 0.1}, picked=True)) == {"artist"} and asked == [[]]
+        assert set(text_offsets(start.tagger, start.tagger, text, {"artist": 0.1}, picked=True)) == {
+            "artist"
+        } and asked == [[]]
 
     def test_a_first_version_has_none(self, parts, encoder):
         _, picked, _ = parts

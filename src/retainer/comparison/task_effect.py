@@ -159,9 +159,7 @@ def effect_in_words(effect: Mapping[str, Any]) -> str:
 def _warning(old: Mapping[str, Mapping[str, Any]]) -> str:
     """Name the old types that hardly survived: a mean over all types hides them."""
     few = [
-        type_
-        for type_, one in old.items()
-        if _to_keep(one) >= LEAST_ENTITIES_TO_WARN and one["share"] < SHARE_TO_WARN
+        type_ for type_, one in old.items() if _to_keep(one) >= LEAST_ENTITIES_TO_WARN and one["share"] < SHARE_TO_WARN
     ]
     if not few:
         return ""

@@ -67,7 +67,12 @@ def demo(
     note(f"four tasks of {len(made.slices[0])} sentences; each annotates one type only: {', '.join(DEMO_TYPES)}")
     runs = run_both(made, recipe, {"seed": seed, "device": device}, [BASELINE, method])
     results = _results(runs, seed)
-    _write(folder, results, _examples(made, runs), _facts(f"--sentences {sentences} --epochs {epochs} --seed {seed} --method {method}", sentences, results))
+    _write(
+        folder,
+        results,
+        _examples(made, runs),
+        _facts(f"--sentences {sentences} --epochs {epochs} --seed {seed} --method {method}", sentences, results),
+    )
     if json:
         return say_json({method: result.as_dict() for method, result in results.items()})
     for method, one in results.items():
@@ -80,7 +85,9 @@ def demo(
 def _require_rival(name: str) -> None:
     """Refuse what plain fine-tuning cannot be compared with."""
     if find_method(name).joint or name not in learnable() or name == BASELINE:
-        raise InputError(f"the demo compares {BASELINE} with a method that learns task by task, such as retain, not {name}")
+        raise InputError(
+            f"the demo compares {BASELINE} with a method that learns task by task, such as retain, not {name}"
+        )
 
 
 def corpus_plan(sentences: int, seed: int) -> Plan:
@@ -106,9 +113,7 @@ def _write_corpus(folder: str, sentences: int, seed: int, json: bool) -> None:
     say(f"{folder}: " + ", ".join(f"{name} {size} sentences" for name, size in sizes.items()))
 
 
-def run_both(
-    tasks: Plan, recipe: Recipe, how: dict[str, Any], methods: Sequence[str]
-) -> dict[str, list[TaskResult]]:
+def run_both(tasks: Plan, recipe: Recipe, how: dict[str, Any], methods: Sequence[str]) -> dict[str, list[TaskResult]]:
     """Run the methods over the same tasks from the same first version."""
     from retainer.bench.task_sequence import TaskSequence
     from retainer.training.progress import ConsoleProgress
