@@ -8,6 +8,7 @@ import pytest
 from serving import loaded, samples, serving, soon, total
 
 from retainer.errors import InputError
+from retainer.serve import registry as registry_module
 from retainer.serve.model_paths import folder_state, paths_by_name
 from retainer.serve.settings import Settings
 from retainer.versions.version import load
@@ -151,6 +152,43 @@ def test_loaded_weights_do_not_depend_on_their_file(pair, tmp_path):
     found = asyncio.run(run()).json()["results"][0]["entities"]
     assert [e["word"] for e in found] == [e["word"] for e in wanted]
     assert [e["score"] for e in found] == pytest.approx([e["score"] for e in wanted], abs=1e-5)
+
+
+def test_a_version_with_other_labels_is_not_served(pair, tmp_path):
+    """Its hash would be the true one, and its answers would not."""
+    folder = tmp_path / "served"
+    shutil.copytree(pair["v2"], folder)
+    text = (folder / "config.json").read_text()
+    swapped = text.replace("-artist", "-x").replace("-city", "-artist").replace("-x", "-city")
+    assert swapped != text
+    (folder / "config.json").write_text(swapped)
+    with pytest.raises(InputError, match=r"config\.json is truncated or was changed"):
+        loaded({"v": folder})
+
+
+def test_files_that_are_replaced_while_a_version_warms_up(current, pair, tmp_path, monkeypatch):
+    folder = tmp_path / "served"
+    shutil.copytree(pair["v1"], folder)
+    real = registry_module._copy_weights
+
+    def meanwhile(version):
+        shutil.copy(pair["v2"] / "retainer.json", folder / "retainer.json")
+        real(version)
+
+    monkeypatch.setattr(registry_module, "_copy_weights", meanwhile)
+    with pytest.raises(InputError, match="was changed while it was loaded"):
+        loaded({"v": folder})
+
+
+def test_a_card_that_is_a_link_is_not_served(pair, tmp_path):
+    folder = tmp_path / "served"
+    shutil.copytree(pair["v2"], folder)
+    (tmp_path / "secret").write_text("private")
+    (folder / "README.md").unlink()
+    (folder / "README.md").symlink_to(tmp_path / "secret")
+    registry = loaded({"v": folder, "whole": pair["v2"]})
+    registry.close()
+    assert registry.get("v").card == "" and "city" in registry.get("whole").card
 
 
 class TestOnRequest:

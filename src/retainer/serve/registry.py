@@ -16,7 +16,8 @@ from retainer.serve.metrics import Gauge, Metrics, Samples
 from retainer.serve.model_paths import FolderState, folder_state
 from retainer.serve.responses import ApiError
 from retainer.versions.card import on_one_line
-from retainer.versions.lineage import CARD_FILE
+from retainer.versions.lineage import CARD_FILE, has_record
+from retainer.versions.own_files import holds
 from retainer.versions.version import Version, load
 
 WARM_UP_TEXT = "A first text , so that no client waits for what happens only once ."
@@ -127,10 +128,11 @@ class Registry:
         version.generators = ()  # only learning needs them
         _copy_weights(version)
         version.predict(WARM_UP_TEXT)
+        version.require_unchanged()
         max_characters = MAX_BATCH_CHARACTERS.get(version.tagger.device.type, MAX_BATCH_CHARACTERS["cpu"])
         batches = Batches(name, version.predict, self.metrics, max_characters=max_characters)
         hash_ = version.lineage.own_hash or version.fingerprint
-        return ServedVersion(name, version, hash_, batches, _read_card(path), datetime.now(UTC))
+        return ServedVersion(name, version, hash_, batches, _read_card(version.place or Path(path)), datetime.now(UTC))
 
     def _gauges(self) -> tuple[Gauge, ...]:
         """Return the metrics that are read off the registry at each scrape."""
@@ -172,10 +174,12 @@ def _copy_weights(version: Version) -> None:
         tensor.data = tensor.data.clone()
 
 
-def _read_card(path: str) -> str:
-    """Return the model card, if there is one; people may have edited it."""
+def _read_card(folder: Path) -> str:
+    """Return the model card, if there is one; people may have edited it. That of a version is no link elsewhere."""
+    if not (folder / CARD_FILE).is_file() or (has_record(folder) and not holds(folder, CARD_FILE)):
+        return ""
     try:
-        with (Path(path) / CARD_FILE).open(encoding="utf-8", errors="replace") as file:
+        with (folder / CARD_FILE).open(encoding="utf-8", errors="replace") as file:
             return file.read(MAX_CARD_LENGTH)
     except OSError:
         return ""
