@@ -6,16 +6,15 @@ import contextlib
 import hashlib
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from retainer.errors import InputError
 
-try:
+if sys.platform != "win32":
     import fcntl
-except ImportError:  # not on every system; there, what killed runs leave behind stays
-    fcntl = None  # type: ignore[assignment]
 
 UNFINISHED = ".unfinished"
 """How the name of a folder ends that a run still writes, or that a killed run left behind."""
@@ -128,33 +127,38 @@ def _locked_folder(path: Path) -> tuple[Path, int]:
     """Make a scratch folder and lock it; one that another process took for stale in between is made again."""
     while True:
         scratch = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=UNFINISHED))
-        lock = _lock(scratch)
-        if lock is not None and scratch.is_dir():
-            return scratch, lock
+        with contextlib.suppress(FileNotFoundError):
+            lock = os.open(scratch, os.O_RDONLY)
+            if _is_locked(lock) is not None and scratch.is_dir():
+                return scratch, lock
+            os.close(lock)
 
 
-def _lock(folder: Path) -> int | None:
-    """Lock a folder until its descriptor is closed, at the latest when the process ends; None if it is locked."""
+def _is_locked(descriptor: int) -> bool | None:
+    """Lock a folder until its descriptor is closed, at the latest when the process ends; None if another has done so.
+
+    Where the system has no such locks, return False; what killed runs leave behind then stays.
+    """
+    if sys.platform == "win32":
+        return False
     try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except FileNotFoundError:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
         return None
-    if fcntl is not None:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            return None
-    return descriptor
+    except OSError:
+        return False
+    return True
 
 
 def _remove_stale(path: Path) -> None:
     """Remove the scratch folders for a place whose processes no longer live."""
-    mine = [one for one in path.parent.iterdir() if one.name.startswith(f".{path.name}.") and is_unfinished(one)]
-    for folder in mine if fcntl is not None else ():
-        if not folder.is_symlink() and folder.is_dir() and (lock := _lock(folder)) is not None:
-            shutil.rmtree(folder, ignore_errors=True)
-            os.close(lock)
+    with contextlib.suppress(OSError):
+        for folder in list(path.parent.iterdir()):
+            if folder.name.startswith(f".{path.name}.") and is_unfinished(folder) and not folder.is_symlink():
+                lock = os.open(folder, os.O_RDONLY)
+                if _is_locked(lock):
+                    shutil.rmtree(folder, ignore_errors=True)
+                os.close(lock)
 
 
 def is_unfinished(folder: Path) -> bool:

@@ -42,12 +42,12 @@ def _fields(needed: Mapping[str, _Check], **others: _Check) -> _Check:
     """Check an object: fields that it needs, others that it may have, and any that nobody here reads."""
     known = {**needed, **others}
 
-    def check(value: Any) -> bool:
+    def _holds(value: Any) -> bool:
         if not isinstance(value, Mapping) or not needed.keys() <= value.keys():
             return False
         return all(check(value[name]) for name, check in known.items() if name in value)
 
-    return check
+    return _holds
 
 
 def _or_empty(check: _Check) -> _Check:
