@@ -36,8 +36,6 @@ from retainer.versions.stored_parent import store_parent
 PREDICT_CHUNK = 1024
 """Texts predicted at once: bounds the memory, whatever the length of a list."""
 
-_LOG = logging.getLogger("retainer")
-
 
 class Version:
     """A model and its lineage. Made by ``retainer.load`` and ``retainer.learn``."""
@@ -271,7 +269,8 @@ def load(spec: str | Path, *, device: str = "auto", head: HeadKind = "linear", n
     snapshot = take_snapshot(place) if place is not None and has_record(place) else None
     lineage = Lineage() if place is None else Lineage.load(place)
     if lineage.created and not lineage.files:
-        _LOG.warning("%s: only the weights were checked, because an older retainer wrote no other hashes", spec)
+        note = "%s: only the weights were checked, because an older retainer wrote no other hashes"
+        logging.getLogger("retainer").warning(note, spec)
     tagger = load_tagger(str(place or spec), head=head, need_head=need_head).to(pick_device(device)).eval()
     if not lineage.created:
         hub = "" if place else HUB_NAME if spec == "builtin" else spec
