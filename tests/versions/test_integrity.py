@@ -239,6 +239,15 @@ class TestOutside:
             load(models / "v2", device="cpu")
         assert verify_folder(models / "v2").sentences == [f"{name} is a link"]
 
+    def test_a_version_in_the_cache_of_the_hub_is_to_be_copied(self, models, tmp_path):
+        (tmp_path / "snapshot").mkdir()
+        for file in (models / "v1").iterdir():
+            (tmp_path / "snapshot" / file.name).symlink_to(file)
+        with pytest.raises(InputError, match=r"retainer\.json is a link, .* \(cp -rL\)"):
+            load(tmp_path / "snapshot", device="cpu")
+        shutil.copytree(tmp_path / "snapshot", tmp_path / "copy")
+        assert load(tmp_path / "copy", device="cpu").types == ("artist",)
+
     def test_linked_language_models_are_not_read(self, models, tmp_path):
         (models / "v2" / "generators").symlink_to(tmp_path)
         with pytest.raises(InputError, match="generators is a link"):

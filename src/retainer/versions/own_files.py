@@ -52,7 +52,8 @@ def holds(folder: Path, name: str) -> bool:
 def read_own(folder: Path, name: str, limit: int) -> bytes:
     """Read a file of a folder, but nothing that a link leads to, no pipe, and no more than ``limit`` bytes."""
     if what := oddity(folder, name):
-        raise InputError(f"{folder / name} {what}")
+        hint = ", and nothing outside a version is read; copy the folder without links (cp -rL)"
+        raise InputError(f"{folder / name} {what}{hint if what == 'is a link' else ''}")
     try:
         with (folder / name).open("rb") as file:
             data = file.read(limit + 1)
