@@ -1,6 +1,6 @@
 """Attack versions on disk: change single bytes, damage whole folders, and report what was noticed.
 
-    python benchmarks/attack_versions.py [--quick] [--folders 2000] [--seed 0]
+    python benchmarks/attack_versions.py [--quick] [--folders 2000] [--first 0] [--seed 0]
 
 First one random byte in every kilobyte of every file of a version with a stored parent is changed. `verify` must notice
 each, except in the card; `load` must refuse, or give the very version that was saved. Then folders are damaged at
@@ -60,13 +60,14 @@ class Tally:
 
     outcomes: Counter[str] = field(default_factory=Counter)
     slowest: float = 0.0
+    memory: float = 0.0
     failures: list[str] = field(default_factory=list)
 
     @contextlib.contextmanager
     def case(self, what: str) -> Iterator[None]:
         """Time a case, end it if it takes too long, and count an InputError as a refusal."""
         signal.alarm(SECONDS)
-        began = time.perf_counter()
+        began, before = time.perf_counter(), peak()
         try:
             yield
         except InputError:
@@ -80,6 +81,9 @@ class Tally:
         finally:
             signal.alarm(0)
             self.slowest = max(self.slowest, time.perf_counter() - began)
+            self.memory = max(self.memory, peak() - before)
+            if peak() - before > MEGABYTES:
+                self.failures.append(f"{what}: took {peak() - before:.0f} MB")
 
 
 # ------------------------------------------------------------------------------------------------- the versions
@@ -331,10 +335,10 @@ def damage(folder: Path, draw: random.Random) -> str:
     return ", ".join(done)
 
 
-def attack_folders(folder: Path, healthy: Healthy, count: int, seed: int) -> dict[str, Tally]:
+def attack_folders(folder: Path, healthy: Healthy, numbers: range, seed: int) -> dict[str, Tally]:
     """Damage many folders, and return what every way to read one made of it."""
     rows: dict[str, Tally] = {}
-    for number in range(count):
+    for number in numbers:
         draw = random.Random(f"{seed} {number}")
         place = folder / "damaged"
         for name in ("v1", "v2") if draw.random() < 0.3 else ("v2",):
@@ -376,14 +380,15 @@ def _rolled_back(version: Path, out: Path) -> str:
 
 def _status(words: list[str]) -> str:
     """Run a verb; a refusal is one sentence and status 2, and only verify may say no (1)."""
-    out, err = io.StringIO(), io.StringIO()
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         status = retainer(words)
-    if status == 2 and len(err.getvalue().splitlines()) == 1:
-        raise InputError(err.getvalue())
+    said = err.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    if status == 2 and len(said.splitlines()) == 1:
+        raise InputError(said)
     if status == 0 or (status == 1 and words[0] == "verify"):
         return f"status {status}"
-    raise AssertionError(f"status {status}: {err.getvalue().strip()}")
+    raise AssertionError(f"status {status}: {said.strip()}")
 
 
 # ------------------------------------------------------------------------------------------------- the report
@@ -391,10 +396,10 @@ def _status(words: list[str]) -> str:
 
 def table(rows: dict[str, Tally]) -> str:
     """Lay out what happened, a line for each file or way to read a folder."""
-    lines = [f"{'what was attacked':48} {'slowest':>8} {'failed':>6}  outcomes"]
+    lines = [f"{'what was attacked':48} {'slowest':>8} {'memory':>8} {'failed':>6}  outcomes"]
     for name, tally in rows.items():
         outcomes = ", ".join(f"{count} {what}" for what, count in sorted(tally.outcomes.items()))
-        lines.append(f"{name:48} {tally.slowest:6.2f} s {len(tally.failures):6}  {outcomes}")
+        lines.append(f"{name:48} {tally.slowest:6.2f} s {tally.memory:5.0f} MB {len(tally.failures):6}  {outcomes}")
     return "\n".join(lines)
 
 
@@ -412,6 +417,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a hundred folders")
     parser.add_argument("--folders", type=int)
+    parser.add_argument("--first", type=int, default=0, help="the first folder, to repeat a failure")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     count = options.folders or (100 if options.quick else 2000)
@@ -423,7 +429,7 @@ def main() -> int:
             healthy = Healthy(folder)
         before, began = peak(), time.perf_counter()
         rows = attack_bytes(folder, healthy, random.Random(options.seed))
-        rows |= attack_folders(folder, healthy, count, options.seed)
+        rows |= attack_folders(folder, healthy, range(options.first, options.first + count), options.seed)
     more = peak() - before
     print(table(rows))
     print(f"{count} damaged folders, {time.perf_counter() - began:.0f} s, {more:.0f} MB more memory than before")

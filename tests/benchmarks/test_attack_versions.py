@@ -38,7 +38,7 @@ def failures(rows):
 
 
 def test_damaged_folders_are_refused(attack, versions):
-    rows = attack.attack_folders(versions, attack.Healthy(versions), 3, seed=1)
+    rows = attack.attack_folders(versions, attack.Healthy(versions), range(3), seed=1)
     assert failures(rows) == [] and sum(rows["load()"].outcomes.values()) == 3
 
 

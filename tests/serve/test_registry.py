@@ -137,6 +137,29 @@ def test_a_watched_folder_is_reloaded_by_itself_once_it_has_settled(pair, tmp_pa
     assert total(asyncio.run(run()), "retainer_reloads_total", outcome="failed") == 0
 
 
+def test_a_folder_that_is_written_on_while_it_loads_is_no_failure_of_a_watch(pair, tmp_path, monkeypatch):
+    folder = tmp_path / "served"
+    shutil.copytree(pair["v1"], folder)
+    real = registry_module._copy_weights
+
+    def meanwhile(version):
+        shutil.copytree(pair["v2"], folder, dirs_exist_ok=True)
+        monkeypatch.setattr(registry_module, "_copy_weights", real)
+
+    async def run():
+        (folder / "README.md").write_text("the first file of the new version")
+        monkeypatch.setattr(registry_module, "_copy_weights", meanwhile)
+        return [await registry.reload(["v"]), await registry.reload(["v"])], set(registry.failed)
+
+    registry = loaded({"v": folder})
+    try:
+        outcomes, failed = asyncio.run(run())
+    finally:
+        registry.close()
+    assert outcomes == [{"v": "unchanged"}, {"v": "swapped"}] and not failed
+    assert registry.get().hash == hash_of(pair["v2"])
+
+
 def test_loaded_weights_do_not_depend_on_their_file(pair, tmp_path):
     """Truncating a file that is mapped into memory would crash the process."""
     folder = tmp_path / "served"

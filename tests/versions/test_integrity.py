@@ -186,6 +186,7 @@ class TestNeighbours:
             "number": '{"tasks": 5}',
             "digits": '{"tasks": [["a"]], "seed": ' + "9" * 400 + "}",
             "odd": '{"tasks": [["a"]], "change": {"verb": []}, "scores": {"per_type": {"a": 1}}}',
+            "half": '{"tasks": [["\\ud800"]]}',
             "bytes": b"\xff\xfe\x00",
         }
         for name, text in texts.items():
@@ -206,7 +207,7 @@ class TestNeighbours:
         assert main(["log", "v2"]) == 0 and "  v1\n" in capsys.readouterr().out
         shutil.rmtree(models / "v1")
         assert main(["rollback", "v2", "--out", "back"]) == 0
-        for name in ("cut", "deep", "deeper", "list", "number", "digits", "odd", "bytes", "pipe"):
+        for name in ("cut", "deep", "deeper", "list", "number", "digits", "odd", "half", "bytes", "pipe"):
             assert main(["log", name]) == 2 and main(["rollback", name, "--out", "x"]) == 2
             err = capsys.readouterr().err.splitlines()
             assert len(err) == 2 and all("retainer.json" in line for line in err), err
@@ -293,6 +294,13 @@ class TestEveryByte:
         facts["files"]["retainer.json"] = sha256(models / "v2" / "parent" / "retainer.json")
         (models / "v2" / "parent" / "kept.json").write_text(json.dumps(facts, indent=2) + "\n")
         assert verify_folder(models / "v2").sentences == ["parent is not the version this one was made from"]
+
+    @pytest.mark.parametrize("value", ['"\\ud800"', "null", "9" * 5000, "[" * 5000 + "]" * 5000])
+    def test_nonsense_about_a_stored_parent(self, models, value):
+        file = models / "v2" / "parent" / "kept.json"
+        known = json.loads(file.read_text())["files"]["config.json"]
+        file.write_text(file.read_text().replace(f'"{known}"', value))
+        assert "parent/kept.json was changed" in verify_folder(models / "v2").sentences
 
     def test_half_a_stored_parent(self, models):
         (models / "v2" / "parent" / "kept.json").unlink()

@@ -105,10 +105,13 @@ class Registry:
         now = folder_state(self.paths[name])
         if now == self._states[name] and not (retry and name in self.failed):
             return "unchanged"
-        self._states[name] = now
+        before, self._states[name] = self._states[name], now
         try:
             new = await asyncio.get_running_loop().run_in_executor(self._loader, self._load, name)
         except Exception as error:
+            if not retry and folder_state(self.paths[name]) != now:
+                self._states[name] = before  # it is still being written: a watch looks again
+                return "unchanged"
             reason = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
             self.failed[name] = datetime.now(UTC)
             self.log(f"{name}: the new version cannot be loaded, so the old one is still served: {reason}")

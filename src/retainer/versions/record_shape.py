@@ -103,8 +103,11 @@ _SHAPE: dict[str, _Check] = {
 
 def require_shape(record: Any) -> None:
     """Refuse what cannot be a record, and name the field; earlier records inside are checked too."""
-    if any(depth > _MAX_DEPTH for depth in _depths(record)):
-        raise ValueError("it is nested too deeply")
+    for value, depth in _values(record):
+        if depth > _MAX_DEPTH:
+            raise ValueError("it is nested too deeply")
+        if isinstance(value, str) and not _encodable(value):
+            raise ValueError(f"{value[:40]!a} is not text")
     _require_fields(record)
     for ancestor in record.get("ancestors", ()):
         _require_fields(ancestor)
@@ -117,11 +120,21 @@ def _require_fields(record: Any) -> None:
         raise ValueError(f"the field {bad[0]!r} does not hold what it should")
 
 
-def _depths(value: Any) -> Iterator[int]:
-    """Yield how deep every value lies, without recursion: it may be too deep for that."""
+def _values(value: Any) -> Iterator[tuple[Any, int]]:
+    """Yield every value and name, and how deep it lies, without recursion: it may be too deep for that."""
     waiting = [(value, 0)]
     while waiting:
         one, depth = waiting.pop()
-        yield depth
-        inner = one.values() if isinstance(one, Mapping) else one if isinstance(one, list | tuple) else ()
-        waiting += [(other, depth + 1) for other in inner]
+        yield one, depth
+        if isinstance(one, Mapping):
+            waiting += [(other, depth + 1) for other in (*one.keys(), *one.values())]
+        elif isinstance(one, list | tuple):
+            waiting += [(other, depth + 1) for other in one]
+
+
+def _encodable(text: str) -> bool:
+    """Return whether a text can be printed: JSON may hold halves of characters."""
+    try:
+        return text.encode() is not None
+    except UnicodeEncodeError:
+        return False

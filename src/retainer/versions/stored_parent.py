@@ -45,7 +45,7 @@ class StoredFacts:
     def bytes(self) -> bytes:
         """The one form it has on disk, so that every byte of it can be compared."""
         facts = {"files": dict(self.files), "deltas": dict(self.deltas)}
-        return (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode()
+        return (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
 
     def place(self, folder: Path, name: str) -> str:
         """Return where a file of the parent lies in the folder of the version: stored, or shared with it."""
