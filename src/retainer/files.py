@@ -6,11 +6,18 @@ import contextlib
 import hashlib
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from retainer.errors import InputError
+
+if sys.platform != "win32":
+    import fcntl
+
+UNFINISHED = ".unfinished"
+"""How the name of a folder ends that a run still writes, or that a killed run left behind."""
 
 
 def require_free(path: str | Path) -> Path:
@@ -85,12 +92,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 def new_folder(path: str | Path) -> Iterator[Path]:
     """Give a scratch folder that becomes ``path`` if all goes well and vanishes otherwise."""
     path = require_free(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from None
-    try:
+    with scratch_folder(path) as scratch:
         yield scratch
         for file in scratch.rglob("*"):
             os.chmod(file, 0o755 if file.is_dir() else 0o644)  # safetensors writes for its owner only
@@ -99,17 +101,91 @@ def new_folder(path: str | Path) -> Iterator[Path]:
         require_free(path)  # another process may have been faster
         os.rename(scratch, path)
         sync(path.parent)
-    except BaseException:
+
+
+@contextlib.contextmanager
+def scratch_folder(path: Path) -> Iterator[Path]:
+    """Give a folder beside ``path`` that vanishes in the end, unless it has got another name.
+
+    Its name says that it is unfinished, and a lock says that its process lives. What killed processes left behind for
+    the same place is removed first.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_stale(path)
+        scratch, lock = _locked_folder(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+    try:
+        yield scratch
+    finally:
         shutil.rmtree(scratch, ignore_errors=True)
-        raise
+        os.close(lock)
+
+
+def _locked_folder(path: Path) -> tuple[Path, int]:
+    """Make a scratch folder and lock it; one that another process took for stale in between is made again."""
+    while True:
+        scratch = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=UNFINISHED))
+        with contextlib.suppress(FileNotFoundError):
+            lock = os.open(scratch, os.O_RDONLY)
+            if _is_locked(lock) is not None and scratch.is_dir():
+                return scratch, lock
+            os.close(lock)
+
+
+def _is_locked(descriptor: int) -> bool | None:
+    """Lock a folder until its descriptor is closed, at the latest when the process ends; None if another has done so.
+
+    Where the system has no such locks, return False; what killed runs leave behind then stays.
+    """
+    if sys.platform == "win32":
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return None
+    except OSError:
+        return False
+    return True
+
+
+def _remove_stale(path: Path) -> None:
+    """Remove the scratch folders for a place whose processes no longer live."""
+    with contextlib.suppress(OSError):
+        for folder in list(path.parent.iterdir()):
+            if folder.name.startswith(f".{path.name}.") and is_unfinished(folder) and not folder.is_symlink():
+                lock = os.open(folder, os.O_RDONLY)
+                if _is_locked(lock):
+                    shutil.rmtree(folder, ignore_errors=True)
+                os.close(lock)
+
+
+def is_unfinished(folder: Path) -> bool:
+    """Return whether a folder is one that a run still writes, or that a killed run left behind."""
+    return folder.name.startswith(".") and folder.name.endswith(UNFINISHED)
+
+
+def require_finished(folder: Path) -> None:
+    """Refuse what a run that did not finish left behind: it may lack anything."""
+    if is_unfinished(folder.resolve()):
+        raise InputError(f"{folder} is what an unfinished run left behind, not a whole folder; run the command again")
 
 
 def require_inside(names: Iterable[str]) -> None:
-    """Refuse names of files that lead out of a folder: a record may come from a stranger."""
+    """Refuse names of files that lead out of a folder or name none: a record may come from a stranger."""
     for name in names:
         path = PurePosixPath(name)
-        if path.is_absolute() or ".." in path.parts or "\\" in name:
-            raise InputError(f"{name!r} is not a path inside the folder")
+        odd = not path.parts or path.is_absolute() or ".." in path.parts or "\\" in name or "\0" in name
+        if odd or not _encodable(name):
+            raise InputError(f"{name!a} is not a path inside the folder")
+
+
+def _encodable(name: str) -> bool:
+    try:
+        return bool(os.fsencode(name))
+    except UnicodeEncodeError:
+        return False
 
 
 def size_of(folder: Path) -> int:

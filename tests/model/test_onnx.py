@@ -168,6 +168,23 @@ def test_the_verb(taught, tmp_path, capsys):
     assert "exists already" in errors and "export already" in errors and "cannot learn" in errors
 
 
+def replace_in(file, old, new):
+    file.write_text(file.read_text().replace(old, new))
+
+
+def test_an_export_without_hashes_still_loads(exported, taught, tmp_path):
+    """An older retainer wrote that of the network alone; then a damaged tokenizer is one sentence."""
+    folder = shutil.copytree(exported, tmp_path / "older")
+    config = json.loads((folder / "config.json").read_text())
+    for name in ("files", "hash"):
+        config["retainer"].pop(name)
+    (folder / "config.json").write_text(json.dumps(config))
+    assert load(folder).types == taught.types
+    (folder / "tokenizer.json").write_text("{")
+    with pytest.raises(InputError, match="its tokenizer may be damaged"):
+        load(folder)
+
+
 def test_what_is_not_whole_is_refused(exported, small, tmp_path):
     def broken(name, change):
         folder = tmp_path / name
@@ -180,6 +197,8 @@ def test_what_is_not_whole_is_refused(exported, small, tmp_path):
         "no whole config.json of": broken("b", lambda f: (f / "config.json").write_text("{}")),
         "truncated or was changed": broken("c", lambda f: (f / "model.onnx").write_bytes(b"x")),
         "was changed after": broken("d", lambda f: shutil.copy(small / "model.onnx", f / "model.onnx")),
+        r"config\.json is truncated": broken("f", lambda f: replace_in(f / "config.json", "B-artist", "B-city")),
+        r"tokenizer\.json is truncated": broken("g", lambda f: replace_in(f / "tokenizer.json", "[UNK]", "[NOT]")),
         "has no tokenizer": broken("e", lambda f: (f / "tokenizer.json").unlink()),
     }
     for says, folder in bad.items():

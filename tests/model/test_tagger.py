@@ -5,6 +5,7 @@ import pytest
 import torch
 from transformers import AutoModelForTokenClassification, AutoTokenizer
 
+from retainer.cli.main import main
 from retainer.errors import InputError
 from retainer.files import sha256
 from retainer.model import builtin
@@ -93,6 +94,8 @@ class TestRefused:
         learn(artist, encoder, recipe=replace(quick, head="cosine", epochs=1), device="cpu", out=tmp_path / "v")
         file = tmp_path / "v" / "cosine_head.safetensors"
         file.write_bytes(file.read_bytes()[:100])
+        refuses(tmp_path / "v", "cosine_head.safetensors is truncated or was changed")
+        (tmp_path / "v" / "retainer.json").unlink()
         refuses(tmp_path / "v", "truncated or damaged")
 
     def test_missing_weights(self, checkpoint, tmp_path):
@@ -147,6 +150,36 @@ class TestRefused:
         (folder / "config.json").write_text(json.dumps({"model_type": "nonsense"}))
         refuses(folder, str(folder))
 
+    @pytest.mark.parametrize(
+        ("name", "text"),
+        [
+            ("tokenizer.json", "{"),
+            ("tokenizer.json", '{"version": "1.0", "model": {"type": "WordPiece", "vocab": 5}}'),
+            ("tokenizer.json", "[" * 100_000 + "]" * 100_000),
+            ("tokenizer.json", ""),
+            ("tokenizer_config.json", '{"tokenizer_class": 7, "model_max_length": "long"}'),
+            ("tokenizer_config.json", "[]"),
+            ("config.json", "[]"),
+            ("config.json", "null"),
+            ("config.json", '{"model_type": "bert", "architectures": 3}'),
+            ("config.json", '{"model_type": ["bert"]}'),
+            ("config.json", "[" * 100_000 + "]" * 100_000),
+        ],
+    )
+    def test_a_damaged_config_or_tokenizer_is_one_sentence(self, checkpoint, tmp_path, capsys, name, text):
+        folder = shutil.copytree(checkpoint(*BIO), tmp_path / "odd")
+        (folder / name).write_text(text)
+        capsys.readouterr()  # what making the checkpoint printed
+        assert main(["types", str(folder)]) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
+
+    def test_a_config_of_another_size_is_refused_at_once(self, checkpoint, tmp_path):
+        """A number in a config is no reason to reserve that much memory."""
+        folder = shutil.copytree(checkpoint(*BIO), tmp_path / "odd")
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps({**config, "vocab_size": 10**12}))
+        refuses(folder, str(folder))
+
 
 class TestBuiltin:
     def test_is_there_and_has_the_published_weights(self):
@@ -161,6 +194,22 @@ class TestBuiltin:
                 builtin.check_weights(tmp_path / "model.safetensors")
         with pytest.raises(InputError, match="no weights file"):
             builtin.check_weights(tmp_path / "nothing")
+
+    def test_a_changed_tokenizer_is_refused(self, tmp_path):
+        published = builtin.builtin_folder()
+        names = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
+        for name in names:
+            shutil.copy(published / name, tmp_path / name)
+        builtin.check_tokenizer(tmp_path)
+        for name in names:
+            whole = (tmp_path / name).read_bytes()
+            (tmp_path / name).write_bytes(whole[:-1] + b" ")
+            with pytest.raises(InputError, match=f"{name} is damaged or was changed"):
+                builtin.check_tokenizer(tmp_path)
+            (tmp_path / name).unlink()
+            with pytest.raises(InputError, match=f"no file {name}; run again: .*==0.1.0"):
+                builtin.check_tokenizer(tmp_path)
+            (tmp_path / name).write_bytes(whole)
 
     def test_not_installed(self, monkeypatch):
         monkeypatch.setattr(builtin, "PACKAGE", "no_such_package")

@@ -8,6 +8,7 @@ import pytest
 from serving import loaded, samples, serving, soon, total
 
 from retainer.errors import InputError
+from retainer.serve import registry as registry_module
 from retainer.serve.model_paths import folder_state, paths_by_name
 from retainer.serve.settings import Settings
 from retainer.versions.version import load
@@ -136,6 +137,29 @@ def test_a_watched_folder_is_reloaded_by_itself_once_it_has_settled(pair, tmp_pa
     assert total(asyncio.run(run()), "retainer_reloads_total", outcome="failed") == 0
 
 
+def test_a_folder_that_is_written_on_while_it_loads_is_no_failure_of_a_watch(pair, tmp_path, monkeypatch):
+    folder = tmp_path / "served"
+    shutil.copytree(pair["v1"], folder)
+    real = registry_module._copy_weights
+
+    def meanwhile(version):
+        shutil.copytree(pair["v2"], folder, dirs_exist_ok=True)
+        monkeypatch.setattr(registry_module, "_copy_weights", real)
+
+    async def run():
+        (folder / "README.md").write_text("the first file of the new version")
+        monkeypatch.setattr(registry_module, "_copy_weights", meanwhile)
+        return [await registry.reload(["v"]), await registry.reload(["v"])], set(registry.failed)
+
+    registry = loaded({"v": folder})
+    try:
+        outcomes, failed = asyncio.run(run())
+    finally:
+        registry.close()
+    assert outcomes == [{"v": "unchanged"}, {"v": "swapped"}] and not failed
+    assert registry.get().hash == hash_of(pair["v2"])
+
+
 def test_loaded_weights_do_not_depend_on_their_file(pair, tmp_path):
     """Truncating a file that is mapped into memory would crash the process."""
     folder = tmp_path / "served"
@@ -151,6 +175,43 @@ def test_loaded_weights_do_not_depend_on_their_file(pair, tmp_path):
     found = asyncio.run(run()).json()["results"][0]["entities"]
     assert [e["word"] for e in found] == [e["word"] for e in wanted]
     assert [e["score"] for e in found] == pytest.approx([e["score"] for e in wanted], abs=1e-5)
+
+
+def test_a_version_with_other_labels_is_not_served(pair, tmp_path):
+    """Its hash would be the true one, and its answers would not."""
+    folder = tmp_path / "served"
+    shutil.copytree(pair["v2"], folder)
+    text = (folder / "config.json").read_text()
+    swapped = text.replace("-artist", "-x").replace("-city", "-artist").replace("-x", "-city")
+    assert swapped != text
+    (folder / "config.json").write_text(swapped)
+    with pytest.raises(InputError, match=r"config\.json is truncated or was changed"):
+        loaded({"v": folder})
+
+
+def test_files_that_are_replaced_while_a_version_warms_up(current, pair, tmp_path, monkeypatch):
+    folder = tmp_path / "served"
+    shutil.copytree(pair["v1"], folder)
+    real = registry_module._copy_weights
+
+    def meanwhile(version):
+        shutil.copy(pair["v2"] / "retainer.json", folder / "retainer.json")
+        real(version)
+
+    monkeypatch.setattr(registry_module, "_copy_weights", meanwhile)
+    with pytest.raises(InputError, match="was changed while it was loaded"):
+        loaded({"v": folder})
+
+
+def test_a_card_that_is_a_link_is_not_served(pair, tmp_path):
+    folder = tmp_path / "served"
+    shutil.copytree(pair["v2"], folder)
+    (tmp_path / "secret").write_text("private")
+    (folder / "README.md").unlink()
+    (folder / "README.md").symlink_to(tmp_path / "secret")
+    registry = loaded({"v": folder, "whole": pair["v2"]})
+    registry.close()
+    assert registry.get("v").card == "" and "city" in registry.get("whole").card
 
 
 class TestOnRequest:

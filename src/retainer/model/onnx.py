@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import hashlib
 import io
 import json
 import logging
@@ -65,12 +66,20 @@ def export_onnx(tagger: Tagger, folder: Path, *, int8: bool, about: dict[str, An
     _write_graph(tagger, folder / FILE)
     bits = _quantize(folder / FILE) if int8 else 32
     tagger.tokenize.tokenizer.save_pretrained(folder)
-    facts = {
-        "id2label": dict(enumerate(tagger.labels.names)),
+    files = {path.name: sha256(path) for path in sorted(folder.iterdir()) if path.is_file()}
+    facts: dict[str, Any] = {
+        "id2label": {str(at): name for at, name in enumerate(tagger.labels.names)},
         "max_length": tagger.tokenize.limit,
-        "retainer": {**about, "bits": bits, "sha256": sha256(folder / FILE)},
+        "retainer": {**about, "bits": bits, "sha256": files[FILE], "files": files},
     }
+    facts["retainer"]["hash"] = _facts_hash(facts)
     (folder / "config.json").write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _facts_hash(facts: dict[str, Any]) -> str:
+    """Return the SHA-256 of what config.json says, apart from the hash itself: labels decide what an answer means."""
+    about = {name: value for name, value in facts["retainer"].items() if name != "hash"}
+    return hashlib.sha256(json.dumps({**facts, "retainer": about}, sort_keys=True).encode()).hexdigest()
 
 
 def load_exported(folder: Path) -> tuple[Exported, dict[str, Any]]:
@@ -81,17 +90,29 @@ def load_exported(folder: Path) -> tuple[Exported, dict[str, Any]]:
         facts = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         labels = Labels(tuple(facts["id2label"][str(i)] for i in range(len(facts["id2label"]))))
         limit, about = int(facts["max_length"]), dict(facts["retainer"])
-        whole = about["sha256"]
-    except (OSError, ValueError, KeyError, TypeError):
+        whole = {FILE: about["sha256"], **about.get("files", {})}
+        sealed = "hash" not in about or about["hash"] == _facts_hash(facts)  # an older retainer wrote none
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{folder} has no whole config.json of an export by retainer; export it again") from None
-    if sha256(folder / FILE) != whole:
-        raise InputError(f"{folder / FILE} is truncated or was changed after it was exported; export it again")
+    changed = [name for name, known in whole.items() if Path(name).name != name or _hash(folder / name) != known]
+    if changed or not sealed:
+        bad = folder / (changed or ["config.json"])[0]
+        raise InputError(f"{bad} is truncated or was changed after it was exported; export it again")
     options = runtime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    session = runtime.InferenceSession(str(folder / FILE), options, providers=["CPUExecutionProvider"])
-    tokenize = Tokenization(AutoTokenizer.from_pretrained(folder), limit)
+    try:
+        session = runtime.InferenceSession(str(folder / FILE), options, providers=["CPUExecutionProvider"])
+        tokenize = Tokenization(AutoTokenizer.from_pretrained(folder), limit)
+    except Exception as error:  # a damaged tokenizer raises anything
+        why = next(iter(str(error).splitlines()), type(error).__name__)
+        raise InputError(f"{folder} cannot be loaded: {why}; its tokenizer may be damaged, export it again") from None
     return Exported(session, labels, tokenize), about
+
+
+def _hash(file: Path) -> str:
+    """Return the SHA-256 of a file, or nothing where there is none."""
+    return sha256(file) if file.is_file() else ""
 
 
 def _write_graph(tagger: Tagger, file: Path) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import copy
 import json
 import logging
+import os
 from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any
@@ -246,26 +247,31 @@ def _require_plain_head(network: Any, tokenizer: Any, spec: str) -> None:
 
 @contextlib.contextmanager
 def _explained(spec: str, place: Path) -> Iterator[None]:
-    """Turn what loading can raise into one sentence about the user's model."""
+    """Turn what loading can raise into one sentence about the user's model.
+
+    A damaged config or tokenizer raises anything, down to a panic of the tokenizers' Rust code, which is no Exception.
+    """
     try:
         yield
-    except (SafetensorError, json.JSONDecodeError) as error:
-        raise InputError(f"the files of {spec} are truncated or damaged ({error}); fetch or train them again") from None
     except InputError:
         raise
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+    except (SafetensorError, json.JSONDecodeError) as error:
+        raise InputError(f"the files of {spec} are truncated or damaged ({error}); fetch or train them again") from None
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
         raise InputError(_why_not(spec, place, error)) from None
 
 
-def _why_not(spec: str, place: Path, error: Exception) -> str:
-    if place.is_dir():
-        if not (place / "config.json").is_file():
-            return f"{spec} is a folder without config.json, so it is not a Hugging Face model"
-        if not list(place.glob("*.safetensors")):
-            return f"{spec} has no safetensors weights; retainer never reads pickled ones (convert them first)"
-        return f"{spec} cannot be loaded as a token classifier: {str(error).splitlines()[0]}"
-    why = str(error).splitlines()[0]
-    return f"model {spec} not found: there is no such folder{_near(place)}, and the hub has none: {why}"
+def _why_not(spec: str, place: Path, error: BaseException) -> str:
+    why = next(iter(str(error).splitlines()), type(error).__name__)
+    if not os.path.isdir(place):
+        return f"model {spec} not found: there is no such folder{_near(place)}, and the hub has none: {why}"
+    if not os.path.isfile(place / "config.json"):
+        return f"{spec} is a folder without config.json, so it is not a Hugging Face model"
+    if not list(place.glob("*.safetensors")):
+        return f"{spec} has no safetensors weights; retainer never reads pickled ones (convert them first)"
+    return f"{spec} cannot be loaded as a token classifier: {why}; its config.json or its tokenizer may be damaged"
 
 
 @contextlib.contextmanager

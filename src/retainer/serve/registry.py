@@ -16,7 +16,8 @@ from retainer.serve.metrics import Gauge, Metrics, Samples
 from retainer.serve.model_paths import FolderState, folder_state
 from retainer.serve.responses import ApiError
 from retainer.versions.card import on_one_line
-from retainer.versions.lineage import CARD_FILE
+from retainer.versions.lineage import CARD_FILE, has_record
+from retainer.versions.own_files import holds
 from retainer.versions.version import Version, load
 
 WARM_UP_TEXT = "A first text , so that no client waits for what happens only once ."
@@ -104,10 +105,13 @@ class Registry:
         now = folder_state(self.paths[name])
         if now == self._states[name] and not (retry and name in self.failed):
             return "unchanged"
-        self._states[name] = now
+        before, self._states[name] = self._states[name], now
         try:
             new = await asyncio.get_running_loop().run_in_executor(self._loader, self._load, name)
         except Exception as error:
+            if not retry and folder_state(self.paths[name]) != now:
+                self._states[name] = before  # it is still being written: a watch looks again
+                return "unchanged"
             reason = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
             self.failed[name] = datetime.now(UTC)
             self.log(f"{name}: the new version cannot be loaded, so the old one is still served: {reason}")
@@ -127,10 +131,11 @@ class Registry:
         version.generators = ()  # only learning needs them
         _copy_weights(version)
         version.predict(WARM_UP_TEXT)
+        version.require_unchanged()
         max_characters = MAX_BATCH_CHARACTERS.get(version.tagger.device.type, MAX_BATCH_CHARACTERS["cpu"])
         batches = Batches(name, version.predict, self.metrics, max_characters=max_characters)
         hash_ = version.lineage.own_hash or version.fingerprint
-        return ServedVersion(name, version, hash_, batches, _read_card(path), datetime.now(UTC))
+        return ServedVersion(name, version, hash_, batches, _read_card(version.place or Path(path)), datetime.now(UTC))
 
     def _gauges(self) -> tuple[Gauge, ...]:
         """Return the metrics that are read off the registry at each scrape."""
@@ -172,10 +177,12 @@ def _copy_weights(version: Version) -> None:
         tensor.data = tensor.data.clone()
 
 
-def _read_card(path: str) -> str:
-    """Return the model card, if there is one; people may have edited it."""
+def _read_card(folder: Path) -> str:
+    """Return the model card, if there is one; people may have edited it. That of a version is no link elsewhere."""
+    if not (folder / CARD_FILE).is_file() or (has_record(folder) and not holds(folder, CARD_FILE)):
+        return ""
     try:
-        with (Path(path) / CARD_FILE).open(encoding="utf-8", errors="replace") as file:
+        with (folder / CARD_FILE).open(encoding="utf-8", errors="replace") as file:
             return file.read(MAX_CARD_LENGTH)
     except OSError:
         return ""

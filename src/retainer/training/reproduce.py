@@ -19,6 +19,7 @@ from retainer.runtime import versions
 from retainer.training.progress import Progress
 from retainer.versions.history import describe_change, short_hash
 from retainer.versions.lineage import RECORD_FILE, Lineage
+from retainer.versions.own_files import parse_json
 
 FLAG = "--config"
 
@@ -51,7 +52,7 @@ def _record_file(value: str) -> Path | None:
     if path.name == RECORD_FILE:
         return path
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = parse_json(path.read_bytes())
     except ValueError:
         return None
     return path if isinstance(found, dict) and {"tasks", "weights"} <= found.keys() else None
@@ -60,8 +61,8 @@ def _record_file(value: str) -> Path | None:
 def record_of(path: str | Path) -> Lineage:
     """Read a record that a run can be repeated from."""
     try:
-        record = Lineage.of(json.loads(Path(path).read_text(encoding="utf-8")))
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        record = Lineage.of(parse_json(Path(path).read_bytes()))
+    except ValueError as error:
         raise InputError(f"{path} is damaged ({error}) and cannot be reproduced") from None
     if record.change:
         raise InputError(

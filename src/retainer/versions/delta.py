@@ -8,21 +8,29 @@ stored whole.
 
 from __future__ import annotations
 
-import json
+import hashlib
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
+
+from retainer.versions.own_files import parse_json
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 _HEADER = "header"
 _WIDTHS = {"F64": 8, "I64": 8, "F32": 4, "I32": 4, "F16": 2, "BF16": 2}
 """Bytes of a value, where they are worth sorting."""
+
+_MAX_HEADER = 10**8
+"""The longest header that safetensors reads."""
+
+_SPARE_BYTES = 2**20
 
 
 @dataclass(frozen=True)
@@ -52,6 +60,8 @@ class SafetensorsFile:
         """Read the header of a file, not its tensors."""
         whole: Bytes = np.memmap(path, dtype=np.uint8, mode="r")
         begin = 8 + int.from_bytes(whole[:8].tobytes(), "little")
+        if begin > min(len(whole), _MAX_HEADER):
+            raise ValueError(f"{path} is not a whole safetensors file")
         header = whole[:begin].tobytes()
         return cls(header, tensors_of(header), whole)
 
@@ -63,10 +73,25 @@ class SafetensorsFile:
 
 def tensors_of(header: bytes) -> dict[str, TensorEntry]:
     """Read the beginning of a safetensors file: the tensors, in the order they lie in."""
-    found = {name: one for name, one in json.loads(header[8:]).items() if name != "__metadata__"}
-    places = {name: [len(header) + at for at in one["data_offsets"]] for name, one in found.items()}
-    ordered = sorted(found, key=lambda name: places[name])
-    return {name: TensorEntry(found[name]["dtype"], tuple(found[name]["shape"]), *places[name]) for name in ordered}
+    found = parse_json(header[8:])
+    if not isinstance(found, dict):
+        raise ValueError("the header of a safetensors file is not an object")
+    entries = {name: _entry(one, len(header)) for name, one in found.items() if name != "__metadata__"}
+    return dict(sorted(entries.items(), key=lambda item: (item[1].start, item[1].end)))
+
+
+def _entry(one: Any, begin: int) -> TensorEntry:
+    """Read what a header says about a tensor; it may come from a stranger."""
+    if not isinstance(one, dict) or not isinstance(one.get("dtype"), str):
+        raise ValueError("a tensor in a safetensors file has no type")
+    shape: Any = one.get("shape")
+    places: Any = one.get("data_offsets")
+    for numbers in (shape, places):
+        if not isinstance(numbers, list) or not all(type(number) is int and number >= 0 for number in numbers):
+            raise ValueError("a tensor in a safetensors file has no shape or no place")
+    if len(places) != 2 or places[0] > places[1]:
+        raise ValueError("a tensor in a safetensors file has no place")
+    return TensorEntry(one["dtype"], tuple(shape), begin + places[0], begin + places[1])
 
 
 def write_delta(file: Path, base: Path, delta: Path) -> None:
@@ -80,18 +105,50 @@ def write_delta(file: Path, base: Path, delta: Path) -> None:
     save_file(parts, delta)
 
 
+def can_unpack(size: int, base: Path) -> bool:
+    """Return whether a file of this size may come out of a delta.
+
+    A few kilobytes can unpack to gigabytes, so the file it is the difference to sets the limit: twice its size, as
+    much as numbers of double length take.
+    """
+    return size <= 2 * base.stat().st_size + _SPARE_BYTES
+
+
 def apply_delta(delta: Path, base: Path, file: Path) -> None:
-    """Write the file again that a delta was made from, tensor by tensor, so that memory holds one of them."""
+    """Write the file again that a delta was made from; a ValueError means that the delta is damaged."""
+    with file.open("wb") as out:
+        for part in _parts(delta, base):
+            out.write(part)
+
+
+def unpacked_sha256(delta: Path, base: Path) -> str:
+    """Return the SHA-256 of the file that a delta was made from, without writing it."""
+    digest = hashlib.sha256()
+    for part in _parts(delta, base):
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _parts(delta: Path, base: Path) -> Iterator[bytes]:
+    """Yield a file that a delta was made from, tensor by tensor, so that memory holds one of them."""
     known = SafetensorsFile.open(base)
-    with safe_open(delta, framework="numpy") as parts, file.open("wb") as out:
-        header = parts.get_tensor(_HEADER).tobytes()
-        out.write(header)
-        names = set(parts.keys())
-        for name, tensor in tensors_of(header).items():
-            same = f"difference:{name}" in names
-            packed = parts.get_tensor(f"{'difference' if same else 'whole'}:{name}").tobytes()
-            bits = _unsorted(_unpacked(packed, tensor.end - tensor.start), tensor.kind)
-            out.write((bits ^ known[name] if same else bits).tobytes())
+    try:
+        with safe_open(delta, framework="numpy") as parts:
+            header = parts.get_tensor(_HEADER).tobytes()
+            tensors = tensors_of(header)
+            if not can_unpack(len(header) + sum(one.end - one.start for one in tensors.values()), base):
+                raise ValueError(f"{delta} would unpack to more than its version has")
+            yield header
+            names = set(parts.keys())
+            for name, tensor in tensors.items():
+                same = f"difference:{name}" in names
+                if same and not tensor.alike(known.tensors.get(name)):
+                    raise ValueError(f"{delta} is not a difference to {base}")
+                packed = parts.get_tensor(f"{'difference' if same else 'whole'}:{name}").tobytes()
+                bits = _unsorted(_unpacked(packed, tensor.end - tensor.start), tensor.kind)
+                yield (bits ^ known[name] if same else bits).tobytes()
+    except (SafetensorError, zlib.error, TypeError, KeyError, AttributeError, OverflowError) as error:
+        raise ValueError(f"{delta} is damaged ({error})") from None
 
 
 def _unpacked(packed: bytes, size: int) -> bytes:

@@ -8,19 +8,27 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from retainer.errors import InputError
-from retainer.files import require_inside, sha256
+from retainer.files import require_inside
+from retainer.versions.own_files import hash_own, oddity, parse_json, read_own, walk
+from retainer.versions.record_shape import require_shape
 
 RECORD_FILE = "retainer.json"
 WEIGHTS_FILE = "model.safetensors"
 CARD_FILE = "README.md"
 PARENT_FOLDER = "parent"
 """Where a version stores what is needed to write its parent again, if --keep-parent asked for that."""
+GENERATORS_FOLDER = "generators"
+"""Where a version holds the language models of its tasks."""
+MAX_RECORD_BYTES = 2**26
+"""The largest record that is read; one of a hundred versions has some megabytes."""
 
 _UNHASHED_FIELDS = ("hash", "ancestors")
 """Fields a record's hash does not cover: itself, and the earlier records, which ``parent_hash`` stands for."""
@@ -37,6 +45,9 @@ _FOREIGN_PATTERNS = (
     "*.model",
 )
 """The files a foreign checkpoint is loaded from; other files of its folder are neither hashed nor copied."""
+
+_LOADED_PATTERNS = (*_FOREIGN_PATTERNS, "*.json", "*.jinja", "*.onnx")
+"""Names that a model may be loaded from: such a file must not be added to a version."""
 
 LineageRecord = dict[str, Any]
 
@@ -109,52 +120,114 @@ class Lineage:
         files = file_hashes(folder)
         sealed = replace(self, weights=files[WEIGHTS_FILE], files=files, hash="")
         sealed = replace(sealed, hash=record_hash(sealed.record))
-        (folder / RECORD_FILE).write_text(
-            json.dumps(asdict(sealed), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-        )
+        (folder / RECORD_FILE).write_bytes(record_bytes(asdict(sealed)))
         return sealed
 
     @classmethod
     def read(cls, folder: Path) -> Lineage:
         """Read the record of a folder without looking at anything else there; a folder without one is foreign."""
-        path = folder / RECORD_FILE
-        if not path.is_file():
+        if not has_record(folder):
             return cls()
+        data = read_own(folder, RECORD_FILE, MAX_RECORD_BYTES)
         try:
-            return cls.of(json.loads(path.read_text(encoding="utf-8")))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            return cls.of(parse_json(data))
+        except ValueError as error:
             raise InputError(
-                f"{path} is damaged ({error}); restore it, or remove it to load the model without"
+                f"{folder / RECORD_FILE} is damaged ({error}); restore it, or remove it to load the model without"
             ) from None
 
     @classmethod
     def of(cls, record: LineageRecord) -> Lineage:
         """Make a lineage from what was read from a file; fields that an older retainer did not write stay empty."""
-        if unknown := record.keys() - {one.name for one in fields(cls)}:
-            raise ValueError(f"the field {min(unknown)!r} is not known here, a newer retainer may have written it")
+        require_shape(record)
+        for one in (record, *record.get("ancestors", ())):
+            if unknown := one.keys() - {known.name for known in fields(cls)}:
+                raise ValueError(f"the field {min(unknown)!r} is not known here, a newer retainer may have written it")
+            require_inside([*one.get("files", ()), *one.get("parent_files", ())])
         known = dict(record)
         known["tasks"] = tuple(tuple(task) for task in known["tasks"])
         for name in ("again", "pending", "ancestors"):
             known[name] = tuple(known.get(name, ()))
-        require_inside([*known.get("files", ()), *known.get("parent_files", ())])
-        for ancestor in known["ancestors"]:
-            cls.of(ancestor)
         return cls(**known)
 
     @classmethod
     def load(cls, folder: Path) -> Lineage:
-        """Read the record of a folder and check its weights against it."""
+        """Read the record of a folder and check every file against it that a model is loaded from."""
         lineage = cls.read(folder)
-        if not (folder / RECORD_FILE).is_file():
+        if not has_record(folder):
             return lineage
-        if not (folder / WEIGHTS_FILE).is_file():
-            raise InputError(f"{folder} has lost its {WEIGHTS_FILE}; restore it, or learn the version again")
-        if sha256(folder / WEIGHTS_FILE) != lineage.weights:
-            raise InputError(
-                f"{folder / WEIGHTS_FILE} is truncated or was changed after it was saved (its SHA-256 is not the one "
-                f"in {RECORD_FILE}); restore it, or learn the version again"
-            )
+        sealed = [] if is_sealed(lineage) else [f"{RECORD_FILE} was changed"]
+        if wrong := [*sealed, *chain_faults(lineage), *_misplaced(folder, lineage)]:
+            raise InputError(f"{folder} is not as it was saved: {wrong[0]}; restore it, or learn the version again")
+        for name, known in lineage.checked_files.items():
+            if what := oddity(folder, name):
+                lost = f"has lost its {name}" if what == "is missing" else f"is not as it was saved: {name} {what}"
+                raise InputError(f"{folder} {lost}; restore it, or learn the version again")
+            if hash_own(folder, name) != known:
+                raise InputError(
+                    f"{folder / name} is truncated or was changed after it was saved (its SHA-256 is not the one in "
+                    f"{RECORD_FILE}); restore it, or learn the version again"
+                )
         return lineage
+
+    @property
+    def checked_files(self) -> dict[str, str]:
+        """The files that can be compared with a hash; an older retainer wrote that of the weights alone."""
+        return {**self.files, WEIGHTS_FILE: self.weights}
+
+
+def has_record(folder: Path) -> bool:
+    """Return whether a folder has a record, or something else in its place; else it is foreign."""
+    try:
+        return os.path.lexists(folder / RECORD_FILE)
+    except ValueError:  # a name that no file can have
+        return False
+
+
+def record_bytes(record: Mapping[str, Any]) -> bytes:
+    """Write a record in the one form it has on disk: fields in our order, so that every byte of it can be compared."""
+    ordered = {one.name: record[one.name] for one in fields(Lineage) if one.name in record}
+    return (json.dumps(ordered, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def is_sealed(lineage: Lineage) -> bool:
+    """Return whether a record has the hash it should; one that an older retainer wrote may have none."""
+    return lineage.hash == record_hash(lineage.record) or not (lineage.hash or lineage.files)
+
+
+def chain_faults(lineage: Lineage) -> list[str]:
+    """Find the places where the chain of hashes is broken."""
+    records = [*lineage.ancestors, lineage.record]
+    hashes = [record_hash(one) for one in records]
+    broken = []
+    for at, after in enumerate(records[1:]):
+        if hashes[at] != after.get("parent_hash"):
+            before, name = _short(records[at], hashes[at]), _short(after, hashes[at + 1])
+            broken.append(f"the chain is broken: the record of {before} is not the one that {name} was made from")
+    if records[0].get("parent_hash"):
+        first = _short(records[0], hashes[0])
+        broken.append(f"the chain is broken: the versions before {first} are missing in {RECORD_FILE}")
+    return broken
+
+
+def _short(record: LineageRecord, hash_: str) -> str:
+    return str(record.get("hash") or hash_)[:12]
+
+
+def _misplaced(folder: Path, lineage: Lineage) -> list[str]:
+    """Name what a model could be loaded from, but is not in the record, or leads out of the folder."""
+    files, odd = walk(folder)
+    found = {**{name: "was added" for name in files if lineage.files}, **odd}
+    return [
+        f"{name} {what}"
+        for name, what in found.items()
+        if name not in (*lineage.checked_files, RECORD_FILE) and _is_loaded(name)
+    ]
+
+
+def _is_loaded(name: str) -> bool:
+    inside, _, inner = name.partition("/")
+    return inside == GENERATORS_FOLDER or (not inner and any(fnmatchcase(name, one) for one in _LOADED_PATTERNS))
 
 
 def record_hash(record: Mapping[str, Any]) -> str:
@@ -168,18 +241,18 @@ def record_hash(record: Mapping[str, Any]) -> str:
 
 def file_hashes(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of every file of a version, by its place in the folder."""
-    return {name: sha256(folder / name) for name in version_files(folder)}
+    return {name: hash_own(folder, name) for name in version_files(folder)}
 
 
 def version_files(folder: Path) -> list[str]:
     """Name the files a version consists of; not its record, its card, a stored parent or hidden files."""
-    found = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
-    return [
-        path.as_posix()
-        for path in found
-        if path.parts[0] not in (RECORD_FILE, CARD_FILE, PARENT_FOLDER)
-        and not any(part.startswith(".") for part in path.parts)
-    ]
+    return [name for name in walk(folder)[0] if belongs(name)]
+
+
+def belongs(name: str) -> bool:
+    """Return whether a name is one of a version's files: not its record, its card, a stored parent or hidden."""
+    parts = name.split("/")
+    return parts[0] not in (RECORD_FILE, CARD_FILE, PARENT_FOLDER) and not any(part.startswith(".") for part in parts)
 
 
 def foreign_files(folder: Path) -> list[str]:

@@ -8,18 +8,19 @@ parent.
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from retainer.errors import InputError
-from retainer.files import new_folder, require_room, sha256, size_of
+from retainer.files import new_folder, require_finished, require_room, scratch_folder, sha256, size_of
 from retainer.versions.history import short_hash, versions_of
-from retainer.versions.lineage import PARENT_FOLDER, RECORD_FILE, Lineage
+from retainer.versions.lineage import PARENT_FOLDER, RECORD_FILE, Lineage, has_record
+from retainer.versions.own_files import holds
 from retainer.versions.stored_parent import STORED_FACTS, all_files, read_stored_parent, restore_parent
-from retainer.versions.verify import verify_folder
+from retainer.versions.verify import compare_with_record
 
 _SHORTEST_PREFIX = 4
 """Digits of a hash that are enough to name a version, if only one begins so."""
@@ -46,10 +47,10 @@ class RollbackTarget:
 
     def lies_in(self, folder: Path) -> bool:
         """Return whether a folder claims to be it; ``faults`` checks whether it still is."""
-        if (folder / STORED_FACTS).is_file():
+        if holds(folder, STORED_FACTS):
             return False  # a stored parent is not a whole folder
         if self.files:
-            return not (folder / RECORD_FILE).is_file() and all((folder / name).is_file() for name in self.files)
+            return not has_record(folder) and all(os.path.isfile(folder / name) for name in self.files)
         return self._is(folder)
 
     def stored_in(self, folder: Path) -> bool:
@@ -57,12 +58,13 @@ class RollbackTarget:
         if not self.files:
             return self._is(folder / PARENT_FOLDER)
         try:
-            return (read_stored_parent(folder) or {}).get("files") == self.files
+            facts = read_stored_parent(folder)
         except InputError:
             return False
+        return facts is not None and dict(facts.files) == self.files
 
     def _is(self, folder: Path) -> bool:
-        if not (folder / RECORD_FILE).is_file():
+        if not has_record(folder):
             return False
         try:
             found = Lineage.read(folder)
@@ -75,8 +77,16 @@ class RollbackTarget:
     def faults(self, folder: Path) -> list[str]:
         """Return what is wrong with a folder that claims to be it."""
         if not self.files:
-            return verify_folder(folder).sentences
-        return [f"{name} was changed" for name, known in self.files.items() if sha256(folder / name) != known]
+            return compare_with_record(folder).sentences
+        return [f"{name} was changed" for name, known in self.files.items() if _hash(folder / name) != known]
+
+
+def _hash(file: Path) -> str:
+    """Return the SHA-256 of a file of a foreign checkpoint, which may be a link; of none, where it cannot be read."""
+    try:
+        return sha256(file)
+    except OSError:
+        return ""
 
 
 def rollback_target(folder: Path, steps: int | None, to: str | None) -> RollbackTarget:
@@ -115,7 +125,8 @@ def _beginning(first: Lineage, folder: Path) -> RollbackTarget:
 
 def require_record(folder: Path) -> Lineage:
     """Return the record of a version's folder, or refuse a folder without one."""
-    if not (folder / RECORD_FILE).is_file():
+    require_finished(folder)
+    if not has_record(folder):
         what = f"has no {RECORD_FILE}" if folder.is_dir() else "is not a folder"
         raise InputError(f"{folder} {what}, so its history is not known; name a version that retainer wrote")
     return Lineage.read(folder)
@@ -165,7 +176,7 @@ def versions_beside(folder: Path) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for place in _places(folder, None):
         with contextlib.suppress(InputError):
-            if (place / RECORD_FILE).is_file():
+            if has_record(place):
                 found.setdefault(Lineage.read(place).own_hash, place)
     return found
 
@@ -176,20 +187,27 @@ def _places(folder: Path, look: Path | None) -> Iterator[Path]:
     above = folder.parent if folder.name not in ("", "..") else folder.resolve().parent
     for parent in [*([look] if look else []), above, *([folder.resolve().parent] if folder.is_symlink() else [])]:
         yield parent
-        if parent.is_dir():
-            yield from sorted(path for path in parent.iterdir() if path.is_dir() and not path.name.startswith("."))
+        yield from _folders_in(parent)
+
+
+def _folders_in(parent: Path) -> list[Path]:
+    """Name the folders in a folder; hidden ones and what cannot be entered are none of ours."""
+    try:
+        return sorted(path for path in parent.iterdir() if not path.name.startswith(".") and os.path.isdir(path))
+    except OSError:
+        return []
 
 
 def _storing(folder: Path) -> Iterator[Path]:
     """Name a folder, the parent it stores, the parent that one stores, and so on."""
-    while (folder / PARENT_FOLDER / STORED_FACTS).is_file():
+    while holds(folder, f"{PARENT_FOLDER}/{STORED_FACTS}"):
         yield folder
         folder = folder / PARENT_FOLDER
 
 
 def _copied(place: Path, target: RollbackTarget, out: Path) -> int:
     if bad := target.faults(place):
-        raise UnusableCopy(f"{place} is {target.title}, but {bad[0]} after it was saved")
+        raise UnusableCopy(f"{place} is {target.title}, but not as it was saved: {bad[0]}")
     names = list(target.files) or all_files(place)
     size = sum((place / name).stat().st_size for name in names)
     require_room(out, size)
@@ -204,9 +222,9 @@ def _copied(place: Path, target: RollbackTarget, out: Path) -> int:
 def _unpacked(place: Path, depth: int, target: RollbackTarget, out: Path) -> int:
     """Unpack the parent of a version, or the parent of its parent, and so on; each needs its successor."""
     require_room(out, size_of(place))
-    with new_folder(out) as scratch, tempfile.TemporaryDirectory(dir=scratch.parent, prefix=".") as above:
+    with new_folder(out) as scratch, scratch_folder(out) as above:
         for level in range(1, depth + 1):
-            folder = scratch if level == depth else Path(above) / str(level)
+            folder = scratch if level == depth else above / str(level)
             folder.mkdir(exist_ok=True)
             try:
                 restore_parent(place, folder)

@@ -8,20 +8,51 @@ from __future__ import annotations
 
 import json
 import shutil
-import zlib
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from safetensors import SafetensorError
 
 from retainer.errors import InputError
 from retainer.files import require_inside, sha256
-from retainer.versions.delta import apply_delta, write_delta
-from retainer.versions.lineage import CARD_FILE, PARENT_FOLDER, RECORD_FILE, Lineage, foreign_files, version_files
+from retainer.versions.delta import apply_delta, can_unpack, unpacked_sha256, write_delta
+from retainer.versions.lineage import (
+    CARD_FILE,
+    MAX_RECORD_BYTES,
+    PARENT_FOLDER,
+    RECORD_FILE,
+    Lineage,
+    foreign_files,
+    has_record,
+    version_files,
+)
+from retainer.versions.own_files import hash_own, holds, parse_json, read_own, walk
 
 STORED_FACTS = "kept.json"
 _DELTA_SUFFIX = ".delta"
+_FACTS_FILE = f"{PARENT_FOLDER}/{STORED_FACTS}"
+
+
+@dataclass(frozen=True)
+class StoredFacts:
+    """What a version records about the parent stored in it."""
+
+    files: Mapping[str, str]
+    """SHA-256 of every file of the parent."""
+    deltas: Mapping[str, str]
+    """SHA-256 of every difference, by the file it stands for."""
+
+    @property
+    def bytes(self) -> bytes:
+        """The one form it has on disk, so that every byte of it can be compared."""
+        facts = {"files": dict(self.files), "deltas": dict(self.deltas)}
+        return (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
+
+    def place(self, folder: Path, name: str) -> str:
+        """Return where a file of the parent lies in the folder of the version: stored, or shared with it."""
+        if name in self.deltas:
+            return f"{PARENT_FOLDER}/{name}{_DELTA_SUFFIX}"
+        stored = f"{PARENT_FOLDER}/{name}"
+        return stored if holds(folder, stored) else name
 
 
 def require_storable_parent(place: Path | None, types: Sequence[str]) -> Path:
@@ -36,7 +67,9 @@ def require_storable_parent(place: Path | None, types: Sequence[str]) -> Path:
 
 def _hashes(parent: Path) -> dict[str, str]:
     """Hash the files that make up a parent, and refuse one that is not what its record says."""
-    hashes = {name: sha256(parent / name) if (parent / name).is_file() else "" for name in all_files(parent)}
+    if not has_record(parent):
+        return {name: sha256(parent / name) for name in foreign_files(parent)}
+    hashes = {name: hash_own(parent, name) if holds(parent, name) else "" for name in all_files(parent)}
     recorded = {**hashes, **Lineage.read(parent).files}
     if changed := [name for name, found in hashes.items() if not found or found != recorded[name]]:
         raise InputError(f"{parent / changed[0]} was changed after it was saved, so {parent} cannot be stored")
@@ -55,51 +88,94 @@ def store_parent(parent: Path, folder: Path) -> None:
         if shared and sha256(own) == known:
             continue  # taken from the version itself
         (target / name).parent.mkdir(parents=True, exist_ok=True)
-        if shared and name.endswith(".safetensors"):
+        if shared and name.endswith(".safetensors") and can_unpack((parent / name).stat().st_size, own):
             write_delta(parent / name, own, target / (name + _DELTA_SUFFIX))
             deltas[name] = sha256(target / (name + _DELTA_SUFFIX))
         else:
             shutil.copyfile(parent / name, target / name)
-    facts = {"files": hashes, "deltas": deltas}
-    (target / STORED_FACTS).write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (target / STORED_FACTS).write_bytes(StoredFacts(hashes, deltas).bytes)
 
 
 def all_files(folder: Path) -> list[str]:
     """Name all files that make up a version's folder: its own, its record and card, and a parent stored in it."""
-    if not (folder / RECORD_FILE).is_file():
+    if not has_record(folder):
         return foreign_files(folder)
-    beside = [name for name in (RECORD_FILE, CARD_FILE) if (folder / name).is_file()]
-    inner = [path for path in sorted((folder / PARENT_FOLDER).rglob("*")) if path.is_file()]
+    beside = [name for name in (RECORD_FILE, CARD_FILE) if holds(folder, name)]
+    inner = [name for name in walk(folder)[0] if name.startswith(f"{PARENT_FOLDER}/")]
     own = list(Lineage.read(folder).files) or version_files(folder)
-    return [*own, *beside, *(path.relative_to(folder).as_posix() for path in inner)]
+    return [*own, *beside, *inner]
 
 
-def read_stored_parent(folder: Path) -> dict[str, Any] | None:
+def read_stored_parent(folder: Path) -> StoredFacts | None:
     """Return what a version records about the parent stored in it; None where it stores none."""
-    file = folder / PARENT_FOLDER / STORED_FACTS
-    if not file.is_file():
+    if not holds(folder, _FACTS_FILE):
         return None
     try:
-        facts = json.loads(file.read_text(encoding="utf-8"))
-        require_inside(facts["files"])
-        return {name: dict(facts[name]) for name in ("files", "deltas")}
+        facts = parse_json(read_own(folder, _FACTS_FILE, MAX_RECORD_BYTES))
+        files, deltas = ({**facts[name]} for name in ("files", "deltas"))
+        if not all(isinstance(hash_, str) for hash_ in (*files.values(), *deltas.values())):
+            raise ValueError("a hash is not a text")
+        require_inside([*files, *deltas])
+        return StoredFacts(files, deltas)
     except (ValueError, KeyError, TypeError):
-        raise InputError(f"{file} is damaged, so the parent inside {folder} cannot be used") from None
+        raise InputError(f"{folder / _FACTS_FILE} is damaged, so the parent inside {folder} cannot be used") from None
 
 
-def damaged_files(folder: Path) -> list[str]:
-    """Name the files of a stored parent that were changed."""
-    facts = read_stored_parent(folder)
+@dataclass(frozen=True)
+class StoredParentCheck:
+    """What is wrong with a stored parent."""
+
+    known: frozenset[str] = frozenset()
+    """The files that belong there, by their place in the version's folder."""
+    changed: tuple[str, ...] = ()
+    inconsistent: tuple[str, ...] = ()
+
+
+def check_stored_parent(folder: Path, lineage: Lineage, whole: Container[str]) -> StoredParentCheck:
+    """Compare a stored parent with what is recorded about it, and with the parent in the version's own record.
+
+    ``whole`` names the files of the version that are as they were: only from these a difference can be unpacked.
+    """
+    inner = frozenset(name for name in walk(folder)[0] if name.startswith(f"{PARENT_FOLDER}/"))
+    try:
+        facts = read_stored_parent(folder)
+    except InputError:
+        return StoredParentCheck(inner, (_FACTS_FILE,))
     if facts is None:
-        return []
-    broken = []
-    for name, known in facts["files"].items():
-        packed = name in facts["deltas"]
-        stored = folder / PARENT_FOLDER / (name + _DELTA_SUFFIX if packed else name)
-        place = stored if packed or stored.is_file() else folder / name
-        if not place.is_file() or sha256(place) != (facts["deltas"][name] if packed else known):
-            broken.append(place.relative_to(folder).as_posix())
-    return broken
+        return StoredParentCheck(inner, (), (f"{_FACTS_FILE} is missing",) if inner else ())
+    blamed = [_blamed(folder, name, facts, whole) for name in facts.files]
+    if read_own(folder, _FACTS_FILE, MAX_RECORD_BYTES) != facts.bytes or not facts.deltas.keys() <= facts.files.keys():
+        blamed.append(_FACTS_FILE)
+    broken = dict.fromkeys(name for name in blamed if name)
+    known = {_FACTS_FILE, *(facts.place(folder, name) for name in facts.files)}
+    other = [] if _is_parent(folder, facts, lineage) else [f"{PARENT_FOLDER} is not the version this one was made from"]
+    return StoredParentCheck(frozenset(known), tuple(broken), tuple(other))
+
+
+def _blamed(folder: Path, name: str, facts: StoredFacts, whole: Container[str]) -> str:
+    """Return what was changed, if a file of a stored parent is not as it was: that file, or what is recorded of it."""
+    place, known = facts.place(folder, name), facts.files[name]
+    packed = name in facts.deltas
+    try:
+        if hash_own(folder, place) != (facts.deltas[name] if packed else known):
+            return _FACTS_FILE if place in whole else place
+        if packed and name in whole and unpacked_sha256(folder / place, folder / name) != known:
+            return _FACTS_FILE
+    except (OSError, ValueError):
+        return place
+    return ""
+
+
+def _is_parent(folder: Path, facts: StoredFacts, lineage: Lineage) -> bool:
+    """Return whether what is stored is the parent that the version's record names."""
+    if lineage.parent_files:
+        return dict(facts.files) == dict(lineage.parent_files)
+    if not lineage.parent_hash:
+        return True  # an older retainer wrote down no more
+    try:
+        return Lineage.read(folder / PARENT_FOLDER).own_hash == lineage.parent_hash
+    except InputError:
+        return False
 
 
 def restore_parent(folder: Path, target: Path) -> None:
@@ -107,23 +183,26 @@ def restore_parent(folder: Path, target: Path) -> None:
     facts = read_stored_parent(folder)
     if facts is None:
         raise InputError(f"{folder} stores no parent")
-    for name, known in facts["files"].items():
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        if not _written(folder, name, target, name in facts["deltas"]) or sha256(target / name) != known:
+    for name, known in facts.files.items():
+        if not _written(folder, name, target, facts) or sha256(target / name) != known:
             raise InputError(
                 f"{name} of the parent inside {folder} cannot be written again: a file in {folder} was changed after "
                 f"it was saved (see: retainer verify {folder})"
             )
 
 
-def _written(folder: Path, name: str, target: Path, packed: bool) -> bool:
+def _written(folder: Path, name: str, target: Path, facts: StoredFacts) -> bool:
     """Write one file of a stored parent, and return whether that was possible."""
-    stored = folder / PARENT_FOLDER / name
+    place = facts.place(folder, name)
+    packed = name in facts.deltas
+    if not holds(folder, place) or (packed and not holds(folder, name)):
+        return False
     try:
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
         if packed:
-            apply_delta(stored.with_name(stored.name + _DELTA_SUFFIX), folder / name, target / name)
+            apply_delta(folder / place, folder / name, target / name)
         else:
-            shutil.copyfile(stored if stored.is_file() else folder / name, target / name)
-    except (OSError, ValueError, KeyError, TypeError, zlib.error, SafetensorError):
+            shutil.copyfile(folder / place, target / name)
+    except (OSError, ValueError):
         return False
     return True

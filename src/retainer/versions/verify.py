@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from retainer.data.labels import Labels
 from retainer.errors import InputError
-from retainer.files import sha256
+from retainer.files import require_finished
 from retainer.versions.delta import SafetensorsFile
-from retainer.versions.history import short_hash
 from retainer.versions.lineage import (
+    MAX_RECORD_BYTES,
     PARENT_FOLDER,
     RECORD_FILE,
     WEIGHTS_FILE,
     Lineage,
-    LineageRecord,
-    record_hash,
-    version_files,
+    belongs,
+    chain_faults,
+    has_record,
+    is_sealed,
+    record_bytes,
 )
-from retainer.versions.stored_parent import STORED_FACTS, damaged_files
+from retainer.versions.own_files import hash_own, holds, oddity, parse_json, read_own, walk
+from retainer.versions.stored_parent import check_stored_parent
 
 _HEAD_WEIGHTS = ("classifier.weight", "score.weight")
 """What the rows of the head are called in a file of weights."""
@@ -34,6 +36,8 @@ class Verification:
     changed: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
+    odd: tuple[tuple[str, str], ...] = ()
+    """What is no plain file of the folder's own, such as links and pipes, and what it is."""
     inconsistent: tuple[str, ...] = ()
     """Sentences about what does not fit together."""
     unchecked: tuple[str, ...] = ()
@@ -43,90 +47,86 @@ class Verification:
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything for a result file."""
-        lists = {name: list(getattr(self, name)) for name in ("changed", "missing", "added")}
+        lists = {name: list(map(_shown, getattr(self, name))) for name in ("changed", "missing", "added")}
         return {
             "ok": not self.sentences,
             **lists,
+            "odd": {_shown(name): what for name, what in self.odd},
             "unfit": list(self.inconsistent),
-            "unchecked": list(self.unchecked),
+            "unchecked": list(map(_shown, self.unchecked)),
         }
 
     @property
     def sentences(self) -> list[str]:
         """What is wrong, a sentence for each; empty if all is well."""
         named = {"was changed": self.changed, "is missing": self.missing, "was added": self.added}
-        return [*(f"{name} {what}" for what, names in named.items() for name in names), *self.inconsistent]
+        found = [(name, what) for what, names in named.items() for name in names]
+        return [*(f"{_shown(name)} {what}" for name, what in (*found, *self.odd)), *self.inconsistent]
+
+
+def _shown(name: str) -> str:
+    """Write a name of a file so that it can be printed, whatever bytes it has."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def verify_folder(folder: Path) -> Verification:
     """Compare a version with its record."""
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; only a version in a folder can be verified")
-    if not (folder / RECORD_FILE).is_file():
+    require_finished(folder)
+    if not has_record(folder):
         raise InputError(
             f"{folder} has no {RECORD_FILE}, so there is nothing to compare it with; retainer did not write it"
         )
+    return compare_with_record(folder)
+
+
+def compare_with_record(folder: Path) -> Verification:
+    """Compare the files of a folder with its record; the folder may still be one that is being written."""
+    if what := oddity(folder, RECORD_FILE):
+        return Verification(odd=((RECORD_FILE, what),))
     try:
+        data = read_own(folder, RECORD_FILE, MAX_RECORD_BYTES)
         lineage = Lineage.read(folder)
-        record: LineageRecord = json.loads((folder / RECORD_FILE).read_text(encoding="utf-8"))
     except InputError as error:
         return Verification(changed=(RECORD_FILE,), inconsistent=(str(error),))
-    known = dict(lineage.files) or {WEIGHTS_FILE: lineage.weights}
-    found = {name: sha256(folder / name) for name in version_files(folder)}
+    files, odd = walk(folder)
+    known = lineage.checked_files if lineage.files else {WEIGHTS_FILE: lineage.weights}
+    found = {name: hash_own(folder, name) for name in files if belongs(name)}
     strangers = [name for name in found if name not in known]
-    inner = [name for name in _damaged_parent(folder) if name not in known]
-    sealed = record_hash(record) == record.get("hash") or not (record.get("hash") or lineage.files)
+    whole = {name for name, hash_ in known.items() if found.get(name) == hash_}
+    parent = check_stored_parent(folder, lineage, whole)
+    inner = [name for name in files if name.startswith(f"{PARENT_FOLDER}/")]
+    added = [*(strangers if lineage.files else []), *(name for name in inner if name not in parent.known)]
+    rewritten = not is_sealed(lineage) or (lineage.hash and data != record_bytes(parse_json(data)))
     return Verification(
-        changed=tuple(name for name in known if name in found and found[name] != known[name])
-        + (() if sealed else (RECORD_FILE,))
-        + tuple(inner),
-        missing=tuple(name for name in known if name not in found),
-        added=tuple(name for name in strangers if lineage.files and not _harmless(name)),
-        inconsistent=(*_chain(lineage), *_labels(folder, lineage)),
+        changed=tuple(name for name in known if name in found and name not in whole)
+        + ((RECORD_FILE,) if rewritten else ())
+        + tuple(name for name in parent.changed if name not in known),
+        missing=tuple(name for name in known if name not in found and name not in odd),
+        added=tuple(name for name in added if not _harmless(name)),
+        odd=tuple(odd.items()),
+        inconsistent=(*chain_faults(lineage), *parent.inconsistent, *_labels(folder, lineage)),
         unchecked=() if lineage.files else tuple(strangers),
-        files=sum(found.get(name) == hash_ for name, hash_ in known.items()),
+        files=len(whole),
     )
-
-
-def _damaged_parent(folder: Path) -> list[str]:
-    """Name the files of a parent stored inside that were changed."""
-    try:
-        return damaged_files(folder)
-    except InputError:
-        return [f"{PARENT_FOLDER}/{STORED_FACTS}"]
 
 
 def _harmless(name: str) -> bool:
     """Return whether a file is one that people put beside a model and that nothing reads."""
-    return name.endswith(".md") or Path(name).name.startswith(("LICENSE", "NOTICE"))
-
-
-def _chain(lineage: Lineage) -> list[str]:
-    """Find the places where the chain of hashes is broken."""
-    records = [*lineage.ancestors, lineage.record]
-    broken = []
-    for before, after in zip(records, records[1:], strict=False):
-        if record_hash(before) != after.get("parent_hash"):
-            name = short_hash(before.get("hash") or record_hash(before))
-            broken.append(f"the chain is broken: the record of {name} is not the one that {_name(after)} was made from")
-    if records[0].get("parent_hash"):
-        broken.append(f"the chain is broken: the versions before {_name(records[0])} are missing in {RECORD_FILE}")
-    return broken
-
-
-def _name(record: LineageRecord) -> str:
-    return short_hash(record.get("hash") or record_hash(record))
+    last = Path(name).name
+    return last.endswith(".md") or last.startswith(("LICENSE", "NOTICE", "."))
 
 
 def _labels(folder: Path, lineage: Lineage) -> list[str]:
     """Check that the labels of config.json are those of the record, one for every row of the weights."""
+    if not holds(folder, "config.json"):
+        return []  # its absence is reported already
     try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        config = parse_json(read_own(folder, "config.json", MAX_RECORD_BYTES))
         names = tuple(str(config["id2label"][str(index)]) for index in range(len(config["id2label"])))
         labels = Labels(names)
         strangers = [name for name, at in config["label2id"].items() if names[at] != name]
-    except FileNotFoundError:
-        return []  # its absence is reported already
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         return [f"config.json has no labels that can be read ({type(error).__name__}: {error})"]
     wrong = [f"config.json: label2id and id2label disagree about {name}" for name in strangers[:1]]
@@ -134,7 +134,7 @@ def _labels(folder: Path, lineage: Lineage) -> list[str]:
     if recorded != set(labels.types):
         odd = sorted(recorded ^ set(labels.types))
         wrong.append(f"config.json: its types are not those of {RECORD_FILE} ({', '.join(odd)})")
-    rows = _rows(folder / WEIGHTS_FILE)
+    rows = _rows(folder / WEIGHTS_FILE) if holds(folder, WEIGHTS_FILE) else None
     if rows is not None and rows != len(names):
         wrong.append(f"config.json has {len(names)} labels, but {WEIGHTS_FILE} has a head of {rows} rows")
     return wrong
@@ -144,6 +144,6 @@ def _rows(weights: Path) -> int | None:
     """Return the rows of the head in a file of weights, or None where they cannot be read."""
     try:
         tensors = SafetensorsFile.open(weights).tensors
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError):
         return None  # a damaged file is reported already
-    return next((tensors[name].shape[0] for name in _HEAD_WEIGHTS if name in tensors), None)
+    return next((tensors[name].shape[0] for name in _HEAD_WEIGHTS if name in tensors and tensors[name].shape), None)

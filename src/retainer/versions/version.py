@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import logging
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -15,7 +17,7 @@ from retainer.data.corpus import Corpus
 from retainer.data.io import read
 from retainer.data.spans import Sentence, Span
 from retainer.errors import InputError
-from retainer.files import new_folder, sha256
+from retainer.files import new_folder, require_finished, sha256
 from retainer.metrics.calibration import calibrate, hits, read_curves, reliability
 from retainer.metrics.f1 import Scores, gold_spans, score, spans_by_sentence
 from retainer.model.builtin import HUB_NAME
@@ -27,11 +29,9 @@ from retainer.model.sentence_generator import Generator, load_generator
 from retainer.model.tagger import Tagger, load_tagger
 from retainer.runtime import pick_device, versions
 from retainer.versions.card import card
-from retainer.versions.lineage import CARD_FILE, Lineage, foreign_files
+from retainer.versions.lineage import CARD_FILE, GENERATORS_FOLDER, Lineage, foreign_files, has_record
+from retainer.versions.snapshot import Snapshot, take_snapshot
 from retainer.versions.stored_parent import store_parent
-
-GENERATORS_FOLDER = "generators"
-"""Where a version holds the language models of its tasks."""
 
 PREDICT_CHUNK = 1024
 """Texts predicted at once: bounds the memory, whatever the length of a list."""
@@ -52,6 +52,8 @@ class Version:
         ``place`` is the folder it lies in, if it lies in one.
         """
         self.tagger, self.lineage, self.generators, self.place = tagger, lineage, generators, place
+        self.snapshot: Snapshot | None = None
+        """The files it was loaded from, if it lies in a folder with a record."""
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -142,6 +144,11 @@ class Version:
         both = {"plain": plain, "calibrated": calibrate(read_curves(self.lineage.calibration), plain, names)}
         measured = {name: reliability(kind, right, names, annotated) for name, kind in both.items()}
         return score(gold, spans, types), measured
+
+    def require_unchanged(self) -> None:
+        """Refuse a version whose files were replaced since it began to load: it may be made of two."""
+        if self.snapshot is not None:
+            self.snapshot.require_unchanged()
 
     def child_record(self, **facts: Any) -> Lineage:
         """Return the record of a version that is made from this one, with some more facts."""
@@ -250,22 +257,39 @@ def _whole(text: str) -> str:
 def load(spec: str | Path, *, device: str = "auto", head: HeadKind = "linear", need_head: bool = False) -> Version:
     """Load ``builtin``, a version's folder, any token-classification checkpoint, or a bare encoder.
 
-    Folders that retainer wrote are checked against their recorded hash first. A bare encoder gets an empty head of
+    Folders that retainer wrote are checked against their recorded hashes first. A bare encoder gets an empty head of
     the given kind, unless ``need_head`` refuses it.
     """
     spec = str(spec)
-    if Path(spec).is_file():
+    if os.path.isfile(spec):
         raise InputError(f"{spec} is a file; a model is a folder, a hub name, or 'builtin'")
-    if (Path(spec) / ONNX).is_file():
-        return _exported(Path(spec), device)
-    lineage = Lineage.load(Path(spec)) if spec != "builtin" else Lineage()
-    tagger = load_tagger(spec, head=head, need_head=need_head).to(pick_device(device)).eval()
-    place = Path(spec) if spec != "builtin" and Path(spec).is_dir() else None
+    place = _place(spec)
+    if place is not None and not has_record(place) and (place / ONNX).is_file():
+        return _exported(place, device)
+    snapshot = take_snapshot(place) if place is not None and has_record(place) else None
+    lineage = Lineage() if place is None else Lineage.load(place)
+    if lineage.created and not lineage.files:
+        note = "%s: only the weights were checked, because an older retainer wrote no other hashes"
+        logging.getLogger("retainer").warning(note, spec)
+    tagger = load_tagger(str(place or spec), head=head, need_head=need_head).to(pick_device(device)).eval()
     if not lineage.created:
         hub = "" if place else HUB_NAME if spec == "builtin" else spec
         encoder = "" if tagger.labels.types else place.resolve().name if place else spec
         lineage = replace(lineage, base_model=hub, encoder=lineage.encoder or encoder)
-    return Version(tagger, lineage, _generators(Path(spec) / GENERATORS_FOLDER), place)
+    generators = () if place is None else _generators(place / GENERATORS_FOLDER)
+    version = Version(tagger, lineage, generators, place)
+    version.snapshot = snapshot
+    version.require_unchanged()
+    return version
+
+
+def _place(spec: str) -> Path | None:
+    """Return the folder that is meant, with all links on the way followed once: they may move while it is read."""
+    if spec == "builtin" or not os.path.isdir(spec):
+        return None
+    place, there = Path(spec), Path(spec).resolve()
+    require_finished(there)
+    return place if there == place.absolute() else there
 
 
 def _generators(folder: Path) -> tuple[Generator, ...]:

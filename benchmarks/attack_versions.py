@@ -1,0 +1,445 @@
+"""Attack versions on disk: change single bytes, damage whole folders, and report what was noticed.
+
+    python benchmarks/attack_versions.py [--quick] [--folders 2000] [--first 0] [--seed 0]
+
+First one random byte in every kilobyte of every file of a version with a stored parent is changed. `verify` must notice
+each, except in the card; `load` must refuse, or give the very version that was saved. Then folders are damaged at
+random and go through the Python API and the verbs: an `InputError` or status 2, or what was saved; nothing else,
+nothing that takes over ten seconds, and no more than 500 MB of memory. The exit status is 1 if anything failed.
+"""
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+from retainer.cli.main import main as retainer  # isort: skip (retainer settles the threads before torch starts any)
+import torch
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+from retainer.data.generated import generate
+from retainer.data.tasks import hide
+from retainer.errors import InputError
+from retainer.model.generator_training import GeneratorRecipe, train_generator
+from retainer.model.tagger import quiet
+from retainer.training.learn import learn
+from retainer.training.recipe import Recipe
+from retainer.versions.lineage import CARD_FILE, RECORD_FILE, Lineage
+from retainer.versions.rollback import roll_back, rollback_target, versions_beside
+from retainer.versions.verify import verify_folder
+from retainer.versions.version import Version, load
+
+SECONDS = 10
+MEGABYTES = 500
+TEXT = "play songs by miles davis in boston and then in paris"
+
+
+class TooSlow(BaseException):
+    """Raised where something takes too long; not an Exception, so that nobody takes it for a wrong input."""
+
+
+@dataclass
+class Tally:
+    """What happened in one row of the table, and what must not have."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    slowest: float = 0.0
+    memory: float = 0.0
+    failures: list[str] = field(default_factory=list)
+
+    @contextlib.contextmanager
+    def case(self, what: str) -> Iterator[None]:
+        """Time a case, end it if it takes too long, and count an InputError as a refusal."""
+        signal.alarm(SECONDS)
+        began, before = time.perf_counter(), peak()
+        try:
+            yield
+        except InputError:
+            self.outcomes["refused"] += 1
+        except TooSlow:
+            self.failures.append(f"{what}: took over {SECONDS} s")
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            self.failures.append(f"{what}: {type(error).__name__}: {error}"[:300])
+        finally:
+            signal.alarm(0)
+            self.slowest = max(self.slowest, time.perf_counter() - began)
+            self.memory = max(self.memory, peak() - before)
+            if peak() - before > MEGABYTES:
+                self.failures.append(f"{what}: took {peak() - before:.0f} MB")
+
+
+# ------------------------------------------------------------------------------------------------- the versions
+
+
+def make_versions(folder: Path) -> None:
+    """Teach a tiny random encoder twice; both versions have a language model, and the second stores the first."""
+    torch.manual_seed(0)
+    data = generate(60, seed=1, types=["artist", "city"])
+    words = sorted({letter for sentence in data for word in sentence.words for letter in word.lower()})
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+    pieces = {piece: at for at, piece in enumerate([*special, *words, *(f"##{word}" for word in words)])}
+    tokenizer = Tokenizer(models.WordPiece(pieces, unk_token="[UNK]"))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.Lowercase(), pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[(name, pieces[name]) for name in ("[CLS]", "[SEP]")]
+    )
+    size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    with quiet():
+        BertModel(BertConfig(vocab_size=len(pieces), max_position_embeddings=64, **size)).save_pretrained(folder / "e")
+        PreTrainedTokenizerFast(
+            tokenizer_object=tokenizer, model_max_length=64, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]"
+        ).save_pretrained(folder / "e")
+    recipe = Recipe(epochs=2, batch=8, base_lr=5e-3, lr=5e-3)
+    small = GeneratorRecipe(epochs=1, width=8)
+    for start, name, type_ in (("e", "v1", "artist"), ("v1", "v2", "city")):
+        version = learn(hide(data, [type_]), folder / start, recipe=recipe, device="cpu")
+        version.generators = (train_generator(data.sentences, [type_], seed=1, recipe=small),)
+        version.save(folder / name, keep_parent=folder / "v1" if name == "v2" else None)
+    shutil.rmtree(folder / "e")
+
+
+def answers(version: Version) -> list[Any]:
+    """Return what a version finds, as exactly as it computes it."""
+    return [(e["entity_group"], e["start"], e["end"], e["score"]) for e in version.predict(TEXT)]
+
+
+class Healthy:
+    """The versions as they were saved, to compare with what still loads."""
+
+    def __init__(self, folder: Path) -> None:
+        self.known = {one.lineage.own_hash: one for one in (load(folder / name, device="cpu") for name in ("v1", "v2"))}
+        self.answers = {hash_: answers(one) for hash_, one in self.known.items()}
+
+    def check(self, version: Version) -> str:
+        """Say whether a version is one of them; one without hashes, or without a record, claims nothing."""
+        if not version.lineage.files:
+            return "loaded without a record" if not version.lineage.created else "loaded without hashes"
+        saved = self.known.get(version.lineage.own_hash)
+        if (
+            saved is None
+            or saved.lineage != version.lineage
+            or answers(version) != self.answers[saved.lineage.own_hash]
+        ):
+            raise AssertionError("another version was loaded under this name")
+        return "loaded as it was saved"
+
+
+# ------------------------------------------------------------------------------------------------- single bytes
+
+
+def attack_bytes(folder: Path, healthy: Healthy, draw: random.Random) -> dict[str, Tally]:
+    """Change one byte in every kilobyte of every file, and return what verify and load noticed, by file."""
+    rows: dict[str, Tally] = {}
+    version = folder / "v2"
+    for file in sorted(path for path in version.rglob("*") if path.is_file()):
+        name = file.relative_to(version).as_posix()
+        tally, whole = rows.setdefault(name, Tally()), file.read_bytes()
+        for start in range(0, len(whole), 1024):
+            at = draw.randrange(start, min(start + 1024, len(whole)))
+            other = draw.choice([byte for byte in range(256) if byte != whole[at]])
+            file.write_bytes(whole[:at] + bytes([other]) + whole[at + 1 :])
+            tally.outcomes["changes"] += 1
+            with tally.case(f"load, byte {at} is {other}"):
+                healthy.check(load(version, device="cpu"))
+            with tally.case(f"verify, byte {at} is {other}"):
+                noticed = bool(verify_folder(version).sentences)
+                tally.outcomes["noticed"] += noticed
+                if not noticed and name != CARD_FILE:
+                    tally.failures.append(f"verify did not notice that byte {at} is {other}")
+        file.write_bytes(whole)
+    return rows
+
+
+# ------------------------------------------------------------------------------------------------- whole folders
+
+
+def truncate(file: Path, draw: random.Random) -> None:
+    """Cut a file somewhere."""
+    file.write_bytes(file.read_bytes()[: draw.randrange(file.stat().st_size + 1)])
+
+
+def scramble(file: Path, draw: random.Random) -> None:
+    """Write noise over a part of a file."""
+    data = bytearray(file.read_bytes())
+    at = draw.randrange(len(data) + 1)
+    data[at : at + 64] = draw.randbytes(64)
+    file.write_bytes(data)
+
+
+def delete(file: Path, draw: random.Random) -> None:
+    """Lose a file."""
+    file.unlink()
+
+
+def swap(file: Path, draw: random.Random) -> None:
+    """Let two files change places."""
+    other = draw.choice(_files(_root(file)))
+    data = file.read_bytes()
+    file.write_bytes(other.read_bytes())
+    other.write_bytes(data)
+
+
+def link(file: Path, draw: random.Random) -> None:
+    """Put a link in the place of a file: to what is no file of this version, to nothing, or to itself."""
+    target = draw.choice(
+        ["/etc/hostname", "/dev/zero", "/dev/stdin", "/nowhere", file.name, "..", f"../v1/{file.name}"]
+    )
+    file.unlink()
+    file.symlink_to(target)
+
+
+def link_folder(file: Path, draw: random.Random) -> None:
+    """Put a link in the place of the folder a file lies in, or beside the file."""
+    inner = file.parent.name in ("parent", "generators", "1", "2")
+    place = file.parent if inner else file.parent / draw.choice(["parent2", "generators2", "more.json"])
+    if inner:
+        shutil.rmtree(place)
+    if not os.path.lexists(place):
+        place.symlink_to(draw.choice(["/etc", "/proc/self", "..", "."]))
+
+
+def fifo(file: Path, draw: random.Random) -> None:
+    """Put a pipe in the place of a file: whoever opens it waits for ever."""
+    file.unlink()
+    os.mkfifo(file)
+
+
+def folder_instead(file: Path, draw: random.Random) -> None:
+    """Put a folder in the place of a file."""
+    file.unlink()
+    file.mkdir()
+
+
+def nest(file: Path, draw: random.Random) -> None:
+    """Nest JSON deeper than anybody reads it: alone, or as the value of a field."""
+    depth = draw.choice([70, 900, 100_000])
+    nested = draw.choice(["[", '{"a":']) * depth
+    text = nested + ("]" if nested[0] == "[" else "1" + "}") * (depth if nested[0] == "[" else 1)
+    fields = _object(file)
+    if fields and draw.random() < 0.7:
+        name = draw.choice(list(fields))
+        shallow = json.dumps({**fields, name: "HERE"})
+        text = shallow.replace('"HERE"', "[" * depth + "]" * depth)
+    file.write_text(text)
+
+
+def huge_number(file: Path, draw: random.Random) -> None:
+    """Put a number into JSON that nobody can use."""
+    number = draw.choice(["9" * 400, "9" * 5000, "1e999", "-1", "NaN", str(2**63), "1000000000", "0.5e-400"])
+    _set(file, draw, number)
+
+
+def other_value(file: Path, draw: random.Random) -> None:
+    """Put another kind of value into JSON, or a name that no file can have."""
+    _set(file, draw, draw.choice(["null", "[]", "{}", '""', "true", '"\\ud800"', '"\\u0000"', '"../../x"', "[[1]]"]))
+
+
+def drop_field(file: Path, draw: random.Random) -> None:
+    """Take a field out of JSON."""
+    if fields := _object(file):
+        fields.pop(draw.choice(list(fields)))
+        file.write_text(json.dumps(fields, indent=2))
+
+
+def grow(file: Path, draw: random.Random) -> None:
+    """Make a record as large as a disk."""
+    record = draw.choice([RECORD_FILE, "parent/kept.json"])
+    root = _root(file)
+    if (root / record).is_file() and not (root / record).is_symlink():
+        os.truncate(root / record, 2**31)
+
+
+def add(file: Path, draw: random.Random) -> None:
+    """Put a file beside that a model might be loaded from."""
+    names = ["added_tokens.json", "adapter_config.json", "model.onnx", "pytorch_model.bin", "x.txt", "model.py"]
+    beside = file.parent / draw.choice(names)
+    if not os.path.lexists(beside):
+        beside.write_bytes(file.read_bytes()[: draw.randrange(4096)])
+
+
+DAMAGES: tuple[Callable[[Path, random.Random], None], ...] = (
+    truncate,
+    scramble,
+    delete,
+    swap,
+    link,
+    link_folder,
+    fifo,
+    folder_instead,
+    nest,
+    huge_number,
+    other_value,
+    drop_field,
+    grow,
+    add,
+)
+
+
+def _root(file: Path) -> Path:
+    """Return the folder of the version that a file lies in."""
+    return next(parent for parent in file.parents if parent.name == "v2")
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+
+
+def _object(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text())
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _set(file: Path, draw: random.Random, text: str) -> None:
+    """Put a text in the place of some value of a JSON file, however deep."""
+    fields = inner = _object(file)
+    while inner:
+        name = draw.choice(list(inner))
+        if not isinstance(inner[name], dict) or not inner[name] or draw.random() < 0.3:
+            inner[name] = "HERE"
+            file.write_text(json.dumps(fields, indent=2).replace('"HERE"', text))
+            return
+        inner = inner[name]
+
+
+def damage(folder: Path, draw: random.Random) -> str:
+    """Damage a version once to three times, and say how; JSON more often than its share of files."""
+    done = []
+    for _ in range(draw.choice([1, 1, 1, 2, 3])):
+        files = _files(folder)
+        chosen = [file for file in files if file.suffix == ".json"] if draw.random() < 0.6 else files
+        if chosen:
+            how, file = draw.choice(DAMAGES), draw.choice(chosen)
+            how(file, draw)
+            done.append(f"{how.__name__} {file.relative_to(folder)}")
+    return ", ".join(done)
+
+
+def attack_folders(folder: Path, healthy: Healthy, numbers: range, seed: int) -> dict[str, Tally]:
+    """Damage many folders, and return what every way to read one made of it."""
+    rows: dict[str, Tally] = {}
+    for number in numbers:
+        draw = random.Random(f"{seed} {number}")
+        place = folder / "damaged"
+        for name in ("v1", "v2") if draw.random() < 0.3 else ("v2",):
+            shutil.copytree(folder / name, place / name)
+        how = f"folder {number} ({damage(place / 'v2', draw)})"
+        for row, call in _calls(place, healthy).items():
+            tally = rows.setdefault(row, Tally())
+            with tally.case(how):
+                tally.outcomes[call()] += 1
+        shutil.rmtree(place)
+    return rows
+
+
+def _calls(place: Path, healthy: Healthy) -> dict[str, Callable[[], str]]:
+    version, out = place / "v2", place / "out"
+    verbs = {
+        "log": ["log", str(version)],
+        "verify": ["verify", str(version)],
+        "types": ["types", str(version)],
+        "predict": ["predict", str(version), TEXT],
+        "rollback": ["rollback", str(version), "--out", str(out)],
+    }
+    return {
+        "load()": lambda: healthy.check(load(version, device="cpu")),
+        "verify_folder()": lambda: "whole" if verify_folder(version).as_dict()["ok"] else "named what is wrong",
+        "versions_beside()": lambda: "listed" if versions_beside(version) is not None else "",
+        "roll_back()": lambda: _rolled_back(version, place / "back"),
+        **{f"retainer {verb}": lambda words=words: _status(words) for verb, words in verbs.items()},
+    }
+
+
+def _rolled_back(version: Path, out: Path) -> str:
+    """Go back, and make sure that what was written is the parent."""
+    roll_back(version, rollback_target(version, None, None), out)
+    if verify_folder(out).sentences or Lineage.read(out).tasks != (("artist",),):
+        raise AssertionError("another version was written")
+    return "written as it was saved"
+
+
+def _status(words: list[str]) -> str:
+    """Run a verb; a refusal is one sentence and status 2, and only verify may say no (1)."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = retainer(words)
+    said = err.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    if status == 2 and len(said.splitlines()) == 1:
+        raise InputError(said)
+    if status == 0 or (status == 1 and words[0] == "verify"):
+        return f"status {status}"
+    raise AssertionError(f"status {status}: {said.strip()}")
+
+
+# ------------------------------------------------------------------------------------------------- the report
+
+
+def table(rows: dict[str, Tally]) -> str:
+    """Lay out what happened, a line for each file or way to read a folder."""
+    lines = [f"{'what was attacked':48} {'slowest':>8} {'memory':>8} {'failed':>6}  outcomes"]
+    for name, tally in rows.items():
+        outcomes = ", ".join(f"{count} {what}" for what, count in sorted(tally.outcomes.items()))
+        lines.append(f"{name:48} {tally.slowest:6.2f} s {tally.memory:5.0f} MB {len(tally.failures):6}  {outcomes}")
+    return "\n".join(lines)
+
+
+def peak() -> float:
+    """Return the most memory this process ever had, in megabytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _too_slow(*_: Any) -> None:
+    raise TooSlow
+
+
+def main() -> int:
+    """Attack, print one table, and return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a hundred folders")
+    parser.add_argument("--folders", type=int)
+    parser.add_argument("--first", type=int, default=0, help="the first folder, to repeat a failure")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    count = options.folders or (100 if options.quick else 2000)
+    signal.signal(signal.SIGALRM, _too_slow)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place).resolve()
+        with contextlib.redirect_stderr(io.StringIO()):
+            make_versions(folder)
+            healthy = Healthy(folder)
+        before, began = peak(), time.perf_counter()
+        rows = attack_bytes(folder, healthy, random.Random(options.seed))
+        rows |= attack_folders(folder, healthy, range(options.first, options.first + count), options.seed)
+    more = peak() - before
+    print(table(rows))
+    print(f"{count} damaged folders, {time.perf_counter() - began:.0f} s, {more:.0f} MB more memory than before")
+    failures = [f"{name}: {one}" for name, tally in rows.items() for one in tally.failures]
+    if more > MEGABYTES:
+        failures.append(f"memory grew by {more:.0f} MB, more than {MEGABYTES}")
+    if failures:
+        print("\n".join([f"{len(failures)} failures:", *failures[:40]]))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
