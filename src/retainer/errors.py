@@ -1,7 +1,12 @@
-"""The one error a user is meant to see, and the hint that goes with every misspelt name."""
+"""The one error a user is meant to see, what counts as the user's disk, and the hint at every misspelt name."""
 
+import contextlib
 import difflib
-from collections.abc import Iterable
+import errno
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 ALIKE = 0.6
 """The share of two names that must agree before one is taken for a misspelling of the other."""
@@ -12,6 +17,32 @@ class InputError(ValueError):
 
     The command line turns it into exit status 2. Anything else that escapes is our own fault (status 3).
     """
+
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_CLOSED = {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EIO, errno.ESTALE}
+
+
+def disk_refusal(error: BaseException) -> str:
+    """Say in a few words what the user's disk refused, or return nothing where an error is of another kind.
+
+    The writer of safetensors has an error class of its own, which holds the number of the system's in its text.
+    """
+    number = error.errno if isinstance(error, OSError) else None
+    if type(error).__name__ == "SafetensorError" and (found := re.search(r"\(os error ([0-9]+)\)", str(error))):
+        number = int(found[1])
+    return os.strerror(number) if number is not None and number in _FULL | _CLOSED else ""
+
+
+@contextlib.contextmanager
+def disk_refusals(place: str | Path) -> Iterator[None]:
+    """Turn what the disk refuses while ``place`` is written into one sentence about it."""
+    try:
+        yield
+    except Exception as error:
+        if reason := disk_refusal(error):
+            raise InputError(f"{place} cannot be written: {reason}") from error
+        raise
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -40,6 +40,10 @@ class Progress:
     def note(self, text: str) -> None:
         """Hear something worth knowing."""
 
+    def warn(self, text: str) -> None:
+        """Hear that something went wrong, though the run goes on."""
+        self.note(text)
+
     def finish(self) -> None:
         """Hear that the task is over."""
 
