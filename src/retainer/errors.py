@@ -40,9 +40,10 @@ def disk_refusals(place: str | Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if reason := disk_refusal(error):
-            raise InputError(f"{place} cannot be written: {reason}") from error
-        raise
+        reason = disk_refusal(error) or (isinstance(error, OSError) and error.strerror)
+        if not reason:
+            raise
+        raise InputError(f"{place} cannot be written: {reason}") from error
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

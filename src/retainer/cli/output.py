@@ -36,10 +36,7 @@ def say_table(table: Table) -> None:
     """Print a table; on a terminal in colour, elsewhere as plain text that is not wrapped."""
     from rich.console import Console
 
-    try:
-        Console(width=None if sys.stdout.isatty() else 160).print(table)
-    except SystemExit:  # rich leaves with status 1 when the reader is gone, but 1 means that a gate said no
-        raise BrokenPipeError from None
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 
 def score_table(scores: Scores, title: str, more: Mapping[str, float]) -> Table:

@@ -28,13 +28,14 @@ def run_lock(state: Path, place: Path) -> Iterator[None]:
         path.touch()  # a place where nothing can be made looks like a lock that another process holds
         lock = FileLock(path, timeout=0)
         lock.acquire()
-        path.write_text(json.dumps({"process": os.getpid(), "host": socket.gethostname()}), encoding="utf-8")
     except Timeout:
         raise InputError(f"{_holder(path)} is learning to {place} now; wait for it, or choose another place") from None
     except OSError as error:
         _remove(made)
         raise InputError(f"{place} cannot be written: {error.strerror}") from error
     try:
+        with contextlib.suppress(OSError):  # a full disk keeps the name out, not the lock
+            path.write_text(json.dumps({"process": os.getpid(), "host": socket.gethostname()}), encoding="utf-8")
         yield
     finally:
         with contextlib.suppress(OSError):
