@@ -11,7 +11,7 @@ from importlib import import_module
 from retainer.about import __version__
 from retainer.cli.arguments import call, parse
 from retainer.cli.streams import guarded_stderr, guarded_stdout
-from retainer.errors import InputError, disk_refusal, nearest, unknown
+from retainer.errors import InputError, disk_refusal, nearest, printable, shortened, unknown
 
 VERBS = {
     "demo": "see forgetting happen, and not happen, in a few minutes",
@@ -76,7 +76,7 @@ def _guarded(verb: str, arguments: Sequence[str]) -> int:
         if reason := disk_refusal(error):
             place = getattr(error, "filename", None)
             return _complain(f"{place or 'the place to write to'}: {reason}; choose another place", WRONG_INPUT)
-        what = f"{type(error).__name__}: {error}"
+        what = shortened(f"{type(error).__name__}: {error}", 500)
         return _complain(f"{what}; this is our fault, set RETAINER_DEBUG=1 to see where", OUR_FAULT)
 
 
@@ -102,5 +102,5 @@ def _say(text: str) -> int:
 
 
 def _complain(text: str, status: int) -> int:
-    sys.stderr.write(f"retainer: {' '.join(text.split())}\n")
+    sys.stderr.write(f"retainer: {printable(' '.join(text.split()))}\n")
     return status

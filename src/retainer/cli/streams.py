@@ -27,9 +27,9 @@ class _Stream:
         """Write a text; what the encoding cannot hold is written as an escape."""
         with self._survived():
             try:
-                return self.stream.write(text)
+                self.stream.write(text)
             except UnicodeEncodeError as error:
-                return self.stream.write(text.encode(error.encoding, "backslashreplace").decode(error.encoding))
+                self.stream.write(text.encode(error.encoding, "backslashreplace").decode(error.encoding))
         return len(text)
 
     def flush(self) -> None:
@@ -76,7 +76,7 @@ def guarded_stderr() -> Iterator[None]:
     before = sys.stderr
     with contextlib.ExitStack() as stack:
         stream = before or stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
-        sys.stderr = _Stream(stream)  # type: ignore[assignment]
+        sys.stderr = _Stream(stream)
         try:
             yield
         finally:
@@ -90,7 +90,7 @@ def guarded_stdout() -> Iterator[None]:
     before = sys.stdout
     if before is None:
         raise InputError("stdout is closed, so there is nowhere to print to")
-    sys.stdout = _Results(before)  # type: ignore[assignment]
+    sys.stdout = _Results(before)
     try:
         yield
     finally:
