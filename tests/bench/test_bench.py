@@ -1,5 +1,6 @@
 """The bench: presets, cells, what is shared, what is measured again and what is not."""
 
+import errno
 import gzip
 import json
 import multiprocessing
@@ -10,6 +11,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
+from recorded_progress import Record
 
 from results import result
 from results import task as scores_after
@@ -17,7 +19,7 @@ from retainer.bench.cell import Cell, finished_result, save_result, stored_gold
 from retainer.bench.preset import Preset, Setting, preset, presets
 from retainer.bench.progress import BenchProgress
 from retainer.bench.pseudo_label_quality import score_pseudo_labels
-from retainer.bench.result import CellResult
+from retainer.bench.result import CellResult, TaskScores
 from retainer.bench.resume import CellState, FinishedTasks
 from retainer.bench.run import Bench, run_bench
 from retainer.bench.task_sequence import TaskSequence
@@ -359,13 +361,39 @@ class TestRunning:
     def test_a_damaged_state_is_not_used(self, measured, data, tmp_path):
         _, cells, found, _ = measured
         bench = Bench(data, tmp_path / "out", TYPES, "cpu", interval=0.0)
-        state = CellState(tmp_path / "s", "k")
+        record = Record()
+        state = CellState(tmp_path / "s", "k", progress=record)
         assert state.load("cpu").rows == []
         state.folder.mkdir()
-        for text in ("{", '{"key": "k"}', '{"key": "other"}', '{"key": "k", "rows": [{}], "found": [{}]}'):
+        for text in ("{", '{"key": "k"}', "[]", '{"key": "other"}', '{"key": "k", "rows": [{}], "found": [{}]}'):
             state.file.write_text(text)
             assert state.load("cpu") == FinishedTasks()
+        assert len(record.notes) == 4 and all("damaged" in note and "begins again" in note for note in record.notes)
         assert bench.finished(cells[0]) is None
+
+    def test_a_flipped_digit_or_bit_in_a_state_is_noticed(self, first, tmp_path):
+        record = Record()
+        state = CellState(tmp_path / "s", "k", interval=0.0, progress=record)
+        row = TaskScores(("artist",), 50.0, 50.0, {})
+        state.save(FinishedTasks([row], [{}], first))
+        assert state.load("cpu").rows == [row] and record.notes == []
+        whole = state.file.read_text()
+        state.file.write_text(whole.replace("50.0", "60.0", 1))
+        assert state.load("cpu") == FinishedTasks() and "checksum" in record.notes[-1]
+        state.file.write_text(whole)
+        weights = state.folder / "task-1" / "model.safetensors"
+        weights.write_bytes(weights.read_bytes()[:-1] + b"!")
+        assert state.load("cpu") == FinishedTasks() and "model.safetensors" in record.notes[-1]
+
+    def test_a_full_disk_costs_the_state_and_not_the_cell(self, tmp_path, first, monkeypatch):
+        def full(*_, **__):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr("retainer.versions.version.Version.save", full)
+        record = Record()
+        state = CellState(tmp_path / "s", "k", interval=0.0, progress=record)
+        state.save(FinishedTasks([], [], first))
+        assert len(record.notes) == 1 and "No space left" in record.notes[0] and "goes on" in record.notes[0]
 
     def test_what_fails_stops_the_rest(self, data, encoder, tmp_path, workers, monkeypatch):
         monkeypatch.setattr("retainer.bench.run.get_context", lambda _: workers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from retainer.training.progress import Progress
@@ -16,3 +17,15 @@ class BenchProgress(Progress):
 
     def cell(self, cell: Cell, result: CellResult) -> None:
         """Report a cell, measured now or before."""
+
+
+class StderrWarnings(Progress):
+    """Reports nothing of a cell but what went wrong while its state was kept, in whatever process it is measured."""
+
+    def note(self, text: str) -> None:
+        """Stay silent: a line per cell is enough."""
+
+    def warn(self, text: str) -> None:
+        """Print a line."""
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()

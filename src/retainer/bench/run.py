@@ -15,7 +15,7 @@ from filelock import FileLock
 
 from retainer.bench.cell import Cell, finished_result, pack, save_gold, save_result
 from retainer.bench.preset import Setting
-from retainer.bench.progress import BenchProgress
+from retainer.bench.progress import BenchProgress, StderrWarnings
 from retainer.bench.result import CellResult
 from retainer.bench.resume import CellState, FinishedTasks
 from retainer.bench.task_sequence import TaskResult, TaskSequence
@@ -112,7 +112,7 @@ class Bench:
             seed=cell.seed,
             device=self.device,
             thorough=True,
-            options=RunOptions(state_folder=state, checkpoint_seconds=self.interval),
+            options=RunOptions(state_folder=state, checkpoint_seconds=self.interval, progress=StderrWarnings()),
         )
         fresh = not done.rows and cell.method.quirks == NONE
         first = self._first_result(cell, tasks) if fresh else None

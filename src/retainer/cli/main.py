@@ -10,7 +10,8 @@ from importlib import import_module
 
 from retainer.about import __version__
 from retainer.cli.arguments import call, parse
-from retainer.errors import InputError, nearest, unknown
+from retainer.cli.streams import guarded_stderr, guarded_stdout
+from retainer.errors import InputError, disk_refusal, nearest, printable, shortened, unknown
 
 VERBS = {
     "demo": "see forgetting happen, and not happen, in a few minutes",
@@ -40,6 +41,15 @@ DONE, WRONG_INPUT, OUR_FAULT, INTERRUPTED = 0, 2, 3, 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit status; never more than one sentence about what the user did wrong."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    with guarded_stderr():
+        try:
+            with guarded_stdout():
+                return _run(arguments)
+        except InputError as error:  # about stdout itself
+            return _complain(str(error), WRONG_INPUT)
+
+
+def _run(arguments: Sequence[str]) -> int:
     verb = arguments[0] if arguments else "--help"
     if verb in ("-h", "--help", "help"):
         return _say(_help())
@@ -58,15 +68,15 @@ def _guarded(verb: str, arguments: Sequence[str]) -> int:
         return call(command, parse(" ".join(words), command, arguments[len(words) - 1 :])) or DONE
     except InputError as error:
         return _complain(str(error), WRONG_INPUT)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return DONE
     except KeyboardInterrupt:
         return _complain("interrupted; run the same command again to continue from what was kept", INTERRUPTED)
     except Exception as error:
         if os.environ.get("RETAINER_DEBUG"):
             traceback.print_exc()
-        what = f"{type(error).__name__}: {error}"
+        if reason := disk_refusal(error):
+            place = getattr(error, "filename", None)
+            return _complain(f"{place or 'the place to write to'}: {reason}; choose another place", WRONG_INPUT)
+        what = shortened(f"{type(error).__name__}: {error}", 500)
         return _complain(f"{what}; this is our fault, set RETAINER_DEBUG=1 to see where", OUR_FAULT)
 
 
@@ -92,5 +102,5 @@ def _say(text: str) -> int:
 
 
 def _complain(text: str, status: int) -> int:
-    sys.stderr.write(f"retainer: {' '.join(text.split())}\n")
+    sys.stderr.write(f"retainer: {printable(' '.join(text.split()))}\n")
     return status

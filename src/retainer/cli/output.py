@@ -7,23 +7,25 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from retainer.errors import printable, shortened
 from retainer.plurals import sentences
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
     from retainer.metrics.f1 import Scores
 
 
 def say(text: str) -> None:
-    """Print a result."""
-    sys.stdout.write(text + "\n")
+    """Print a result; text of a file may hold what would steer the terminal."""
+    sys.stdout.write(printable(text + "\n"))
     sys.stdout.flush()
 
 
 def note(text: str) -> None:
     """Print something that is not a result."""
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(printable(text + "\n"))
     sys.stderr.flush()
 
 
@@ -36,10 +38,19 @@ def say_table(table: Table) -> None:
     """Print a table; on a terminal in colour, elsewhere as plain text that is not wrapped."""
     from rich.console import Console
 
-    try:
-        Console(width=None if sys.stdout.isatty() else 160).print(table)
-    except SystemExit:  # rich leaves with status 1 when the reader is gone, but 1 means that a gate said no
-        raise BrokenPipeError from None
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
+
+
+def cell(text: str) -> Text:
+    """Put text of a file into a table: not as markup, on one line, and nothing in it steers the terminal."""
+    from rich.text import Text
+
+    return Text(one_line(text))
+
+
+def one_line(text: str) -> str:
+    """Show text of a file on one line, as far as it fits there."""
+    return printable(shortened(text, 500).replace("\n", "\\n").replace("\t", "\\t"))
 
 
 def score_table(scores: Scores, title: str, more: Mapping[str, float]) -> Table:
@@ -47,13 +58,13 @@ def score_table(scores: Scores, title: str, more: Mapping[str, float]) -> Table:
     from rich.box import SIMPLE
     from rich.table import Table
 
-    table = Table(title=title, box=SIMPLE, title_justify="left")
+    table = Table(title=cell(title), box=SIMPLE, title_justify="left")
     table.add_column("type")
     for column in ("precision", "recall", "F1", "support"):
         table.add_column(column, justify="right")
     for type_, one in scores.per_type.items():
         numbers = (f"{one.precision:.2f}", f"{one.recall:.2f}", f"{one.f1:.2f}", str(one.support))
-        table.add_row(type_, *numbers)
+        table.add_row(cell(type_), *numbers)
     table.add_section()
     for name, value in {"micro": scores.micro, "macro": scores.macro, **more}.items():
         table.add_row(name, "", "", f"{value:.2f}", "")
@@ -72,12 +83,12 @@ def balance_table(balance: Mapping[str, Any]) -> Table:
         table.add_column(column, justify="right")
     for type_, one in balance["old"].items():
         after = "" if one["before"] is None else f"{one['before']:.2f} → {one['after']:.2f}"
-        table.add_row(type_, *_fate(one), after)
+        table.add_row(cell(type_), *_fate(one), after)
     if len(balance["old"]) > 1:
         table.add_row("all old types", *_fate(balance["all"]), "")
     for type_, one in balance["new"].items():
         score = "not annotated" if one["f1"] is None else f"{one['f1']:.2f} of {one['support']}"
-        table.add_row(f"{type_} (new)", *[""] * len(fates), score)
+        table.add_row(cell(f"{type_} (new)"), *[""] * len(fates), score)
     return table
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from retainer.bench.progress import BenchProgress
 from retainer.cli.output import note
+from retainer.errors import printable
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -80,7 +81,7 @@ class LiveBoard(BoardProgress):
 
     def note(self, text: str) -> None:
         """Put the latest note below the table."""
-        self.board.last = text
+        self.board.last = printable(text)
         self.live.update(self.board.table(), refresh=True)
 
     def cell(self, cell: Cell, result: CellResult) -> None:

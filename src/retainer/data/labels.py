@@ -8,13 +8,13 @@ from functools import cached_property
 
 from retainer.data.spans import Sentence, Span
 from retainer.data.tags import KINDS_OF_LETTERS, OUTSIDE, split_prefix
-from retainer.errors import InputError
+from retainer.errors import InputError, quoted
 
 
 def require_names(types: Iterable[str]) -> None:
     """Refuse names that no type can have."""
     if bad := [type_ for type_ in types if type_ in ("", OUTSIDE) or type_ != type_.strip()]:
-        raise InputError(f"no type can be called {bad[0]!r}: O means no entity, and spaces at the edges get lost")
+        raise InputError(f"no type can be called {quoted(bad[0])}: O means no entity, and spaces at the edges get lost")
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,10 @@ class Labels:
         """The entity types, in the order of their first label."""
         return tuple(dict.fromkeys(type_ for _, type_ in self.parts if type_))
 
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.types)
+
     def grow(self, types: Iterable[str]) -> Labels:
         """Append labels for new types in this head's own style."""
         types = list(types)
@@ -101,7 +105,7 @@ class Labels:
         """Return the label of every word; entities of types this head lacks become O."""
         ids = [self.outside] * len(sentence.words)
         for span in sentence.spans:
-            if span.type in self.types:
+            if span.type in self._known:
                 ids[span.start : span.end] = self._span_ids(span)
         return ids
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from retainer.data.words import Offset, word_offsets
-from retainer.errors import InputError
+from retainer.errors import InputError, quoted, shortened
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -41,12 +41,14 @@ class Sentence:
         for span in spans:
             if not 0 <= span.start < span.end <= len(self.words):
                 raise InputError(
-                    f"span {span.start}-{span.end} ({span.type}) lies outside a sentence of {len(self.words)} words"
+                    f"span {span.start}-{span.end} ({shortened(span.type)}) lies outside a sentence of "
+                    f"{len(self.words)} words"
                 )
         for left, right in zip(spans, spans[1:], strict=False):
             if right.start < left.end:
                 raise InputError(
-                    f"span {right.start}-{right.end} ({right.type}) overlaps {left.start}-{left.end} ({left.type}); "
+                    f"span {right.start}-{right.end} ({shortened(right.type)}) overlaps {left.start}-{left.end} "
+                    f"({shortened(left.type)}); "
                     "a sentence holds flat entities only"
                 )
 
@@ -90,13 +92,13 @@ class Sentence:
 
 def _place(span: Span, text: str, offsets: Sequence[Offset]) -> Span:
     """Turn a span of characters into a span of words."""
-    name = f"span {span.start}-{span.end} ({span.type})"
+    name = f"span {span.start}-{span.end} ({shortened(span.type)})"
     if not 0 <= span.start < span.end <= len(text):
         raise InputError(f"{name} is empty or lies outside the text of {len(text)} characters")
     first = bisect_right(offsets, span.start, key=lambda offset: offset[1])
     behind = bisect_left(offsets, span.end, key=lambda offset: offset[0])
     if first >= behind:
-        raise InputError(f"{name} covers no word, only {text[span.start : span.end]!r}")
+        raise InputError(f"{name} covers no word, only {quoted(text[span.start : span.end])}")
     if offsets[first][0] < span.start or offsets[behind - 1][1] > span.end:
         raise InputError(f"{name} begins or ends inside a token; its edges must be edges of tokens")
     return Span(first, behind, span.type)

@@ -9,7 +9,7 @@ from retainer.data.corpus import Corpus
 from retainer.data.documents import DOCUMENT_ENDINGS, document_ending, files_below, read_document_file
 from retainer.data.lines import error_location, numbered_lines
 from retainer.data.text_files import read_text_file
-from retainer.errors import InputError
+from retainer.errors import InputError, quoted
 
 LIST_SUFFIXES = (".id", ".list")
 """How the names of lists end; before that stands the name of the split."""
@@ -69,9 +69,9 @@ class _DocumentIndex:
         fits = [key for key in self._files.get(wanted[-1], {}) if _one_ends_the_other(key, wanted)]
         if len(fits) != 1:
             found = "no document" if not fits else f"both {'/'.join(fits[0])} and {'/'.join(fits[1])}"
-            raise InputError(f"{line!r} fits {found} below {self._folder}; write the end of one document's path")
+            raise InputError(f"{quoted(line)} fits {found} below {self._folder}; write the end of one document's path")
         if fits[0] in self._claimed:
-            raise InputError(f"{line!r} is listed already, in {self._claimed[fits[0]]}; leave one of them")
+            raise InputError(f"{quoted(line)} is listed already, in {self._claimed[fits[0]]}; leave one of them")
         self._claimed[fits[0]] = where
         files = self._files[wanted[-1]][fits[0]]
         return next((path for path in files if path.name.endswith(self._ending)), None)

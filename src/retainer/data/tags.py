@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from retainer.data.spans import Sentence, Span
-from retainer.errors import InputError
+from retainer.errors import InputError, quoted
 
 OUTSIDE = "O"
 """The tag of a word that belongs to no entity."""
@@ -31,8 +31,8 @@ def split_tag(tag: str) -> tuple[str, str]:
     parts = split_prefix(tag)
     if parts is None:
         raise InputError(
-            f"tag {tag!r} fits no scheme; expected O, or B-, I-, E-, S-, L- or U- followed by a type (IOB1, IOB2, "
-            "BIOES, BILOU)"
+            f"tag {quoted(tag)} fits no scheme; expected O, or B-, I-, E-, S-, L- or U- followed by a type "
+            "(IOB1, IOB2, BIOES, BILOU)"
         )
     return KINDS_OF_LETTERS[parts[0]], parts[1]
 

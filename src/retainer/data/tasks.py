@@ -11,7 +11,7 @@ from typing import Any
 
 from retainer.data.corpus import Corpus, Splits, fingerprint
 from retainer.data.spans import Sentence
-from retainer.errors import InputError, nearest
+from retainer.errors import InputError, nearest, quoted
 
 
 def group_types(types: Sequence[str], fg: int, pg: int) -> tuple[tuple[str, ...], ...]:
@@ -221,10 +221,10 @@ def require_types(corpus: Corpus, types: Sequence[str]) -> None:
     if not types:
         raise InputError(f"{corpus.source} has no annotated entity, so there is no type to learn")
     if twice := [type_ for type_, n in Counter(types).items() if n > 1]:
-        raise InputError(f"type {twice[0]!r} is named twice")
+        raise InputError(f"type {quoted(twice[0])} is named twice")
     if missing := [type_ for type_ in types if type_ not in corpus.counts]:
         close, known = nearest(missing[0], corpus.types), ", ".join(corpus.types) or "none"
-        raise InputError(f"{corpus.source} has no entity of type {missing[0]!r}{close}; its types are {known}")
+        raise InputError(f"{corpus.source} has no entity of type {quoted(missing[0])}{close}; its types are {known}")
 
 
 def _describe(corpus: Corpus) -> dict[str, Any]:

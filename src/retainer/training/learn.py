@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from retainer.comparison.task_effect import MeasuredEffect, measure_effect, task_effect
-from retainer.errors import InputError
-from retainer.files import require_free
+from retainer.errors import InputError, disk_refusals
+from retainer.files import require_free, require_room
 from retainer.methods import DEFAULT_METHOD, Method
 from retainer.model.tagger import Tagger
 from retainer.runtime import repeatable
@@ -28,6 +28,7 @@ from retainer.training.recipe import Recipe
 from retainer.training.rehearsal import synthetic_sentences, with_generator
 from retainer.training.reproduce import Reproduction
 from retainer.training.request import Data, LearnRequest, RunOptions
+from retainer.training.run_lock import run_lock
 from retainer.training.text import Text
 from retainer.versions.lineage import Lineage
 from retainer.versions.stored_parent import require_storable_parent
@@ -99,9 +100,28 @@ def learn_version(request: LearnRequest, options: RunOptions) -> Version:
     for note in task.notes:
         options.progress.note(note)
     run = _Run(task, options)
-    version = run.repeatable_if_possible()
+    if options.state is None:
+        return run.repeatable_if_possible()
+    with run_lock(options.state, options.out or options.state):
+        return _learn_and_write(run, options, parent)
+
+
+def _learn_and_write(run: _Run, options: RunOptions, parent: Path | None) -> Version:
+    """Learn, and write the version if that was asked for; whatever stops this, the last finished epoch is kept."""
     if options.out is not None:
-        version.save(options.out, keep_parent=parent)
+        require_free(options.out)  # another process may have been there before the lock
+        require_room(options.out, _size(run.task.version.tagger))
+    try:
+        version = run.repeatable_if_possible()
+        if options.out is not None:
+            with disk_refusals(options.out):
+                version.save(options.out, keep_parent=parent)
+    except Diverged:
+        raise
+    except (KeyboardInterrupt, InputError, OSError):
+        if run.checkpoint is not None:
+            run.checkpoint.flush()
+        raise
     if run.checkpoint is not None:
         run.checkpoint.remove()
     return version
@@ -118,7 +138,9 @@ class _Run:
     def checkpoint(self) -> Checkpoint | None:
         """Where the state of the run is kept, if anywhere."""
         folder, seconds = self.options.state, self.options.checkpoint_seconds
-        return None if folder is None else Checkpoint(folder, key_of(self.task.facts), seconds)
+        if folder is None:
+            return None
+        return Checkpoint(folder, key_of(self.task.facts), seconds, self.options.progress.warn)
 
     def repeatable_if_possible(self) -> Version:
         """Train with repeatable kernels alone; an encoder that has an operation without one trains all the same."""
@@ -199,6 +221,11 @@ class _Run:
             student = loop.student.settled().eval()
             Version(student, _lineage(self.task, loop, student)).save(place)
         return Diverged(f"{error}; the last good epoch is kept in {place}")
+
+
+def _size(tagger: Tagger) -> int:
+    """Return the bytes of the weights of a tagger, which the next version will have too, and a little more."""
+    return sum(tensor.numel() * tensor.element_size() for tensor in tagger.state_dict().values())
 
 
 def _lineage(task: LearnTask, loop: TrainingLoop, student: Tagger, measured: bool = True) -> Lineage:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -73,35 +74,40 @@ class TrainingLoop:
 
     def _train(self, checkpoint: Checkpoint | None) -> None:
         step = TrainingStep(self.task, self.slice, self.recipe)
-        state = None if checkpoint is None else checkpoint.load(self.student.device)
-        if state is not None and state.student.keys() == self.student.state_dict().keys():
-            self._resume(state, step)
-        elif checkpoint is not None and checkpoint.file.exists():
-            self.progress.note("an unfinished run with other settings, or a damaged one, is replaced")
+        if checkpoint is not None:
+            self._resume(checkpoint, step)
         run_step = self._step_function(step)
+        good = self._state()
         while self.epoch < self.recipe.epochs and not self.stopping.should_stop(self.epoch):
-            good = cloned(self.student.state_dict())
             try:
                 self._run_epoch(step, run_step)
             except Diverged:
-                self.student.load_state_dict(good)
+                self.student.load_state_dict(good.student)
                 raise
-            if checkpoint is not None and checkpoint.due():
-                checkpoint.save(self._state(step))
+            good = self._state()
+            if checkpoint is not None:
+                checkpoint.keep(replace(good, optimizer=cloned(pack_optimizer(step.optimizer))))
         if self.epoch < self.recipe.epochs:
             self.progress.note(f"  stopped early: epoch {self.stopping.best_epoch} was the best so far")
         self.stopping.restore(self.student)
 
-    def _state(self, step: TrainingStep) -> State:
+    def _state(self) -> State:
+        """Return a copy of what the next epoch begins with, the optimizer aside."""
         facts = {
             "epoch": self.epoch,
             "best": self.stopping.best,
             "best_epoch": self.stopping.best_epoch,
-            "history": self.history,
+            "history": list(self.history),
         }
-        return State(self.student.state_dict(), pack_optimizer(step.optimizer), self.stopping.weights, facts)
+        return State(cloned(self.student.state_dict()), {}, self.stopping.weights, facts)
 
-    def _resume(self, state: State, step: TrainingStep) -> None:
+    def _resume(self, checkpoint: Checkpoint, step: TrainingStep) -> None:
+        """Go on where an earlier run was, if it left a whole state that fits."""
+        state = checkpoint.load(self.student.device)
+        if state is None or state.student.keys() != self.student.state_dict().keys():
+            if checkpoint.file.exists():
+                self.progress.note("an unfinished run with other settings is replaced")
+            return
         self.student.load_state_dict(state.student)
         unpack_optimizer(step.optimizer, state.optimizer)
         facts = state.facts

@@ -6,6 +6,8 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
+from retainer.errors import printable, shortened
+
 
 @dataclass(frozen=True)
 class Epoch:
@@ -40,6 +42,10 @@ class Progress:
     def note(self, text: str) -> None:
         """Hear something worth knowing."""
 
+    def warn(self, text: str) -> None:
+        """Hear that something went wrong, though the run goes on."""
+        self.note(text)
+
     def finish(self) -> None:
         """Hear that the task is over."""
 
@@ -56,7 +62,7 @@ class ConsoleProgress(Progress):
         """Open the bar, or name the task."""
         from tqdm import tqdm
 
-        self.title = title
+        self.title = title = printable(shortened(title, 500))
         if self.stream.isatty():
             self.bar = tqdm(total=steps, desc=title, file=self.stream, leave=False, unit="step")
         else:
@@ -76,6 +82,7 @@ class ConsoleProgress(Progress):
 
     def note(self, text: str) -> None:
         """Write a line without tearing the bar."""
+        text = printable(text)
         if self.bar is None:
             print(text, file=self.stream, flush=True)
         else:

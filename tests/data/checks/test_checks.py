@@ -1,5 +1,7 @@
 """What `check` finds: every finding is shown by a corpus that has it, and by one that does not."""
 
+import time
+
 import pytest
 
 from retainer.data.checks import WEIGHT_MEANINGS, findings, type_clashes, unreadable_scripts
@@ -136,3 +138,34 @@ class TestSplitting:
     @pytest.mark.parametrize(("word", "name"), [("Paris", "Latin"), ("1Ω", "Greek"), ("東京", "Cjk"), ("--12", "")])
     def test_scripts(self, word, name):
         assert script_of(word) == name
+
+
+class TestLongSentences:
+    """Every check takes time in proportion to the data, however few sentences hold them."""
+
+    def corpus(self, entity=1):
+        """10,000 words in one sentence, of which every second group of words is an entity."""
+        words = tuple(f"w{number % 97}" for number in range(10_000))
+        spans = tuple(Span(at, at + entity, "x") for at in range(0, len(words), 2 * entity))
+        return Corpus((Sentence(words, spans),) * 3)
+
+    @pytest.mark.parametrize("entity", [1, 1000])
+    def test_many_or_long_entities(self, entity, monkeypatch):
+        located = []
+        monkeypatch.setattr(Sentence, "located", lambda self, own=Sentence.located: located.append(self) or own(self))
+        began = time.perf_counter()
+        findings(self.corpus(entity))
+        assert len(located) == 3, "once per sentence, not once per entity"
+        assert time.perf_counter() - began < 2
+
+    def test_a_model_that_finds_as_many(self):
+        corpus = self.corpus()
+        guesses = [tuple(Span(at, at + 1, "y") for at in range(10_000))] * 3
+        began = time.perf_counter()
+        assert [one.count for one in type_clashes(corpus, guesses, ["y"])] == [15_000]
+        assert time.perf_counter() - began < 2
+
+    def test_overlaps_are_all_found(self):
+        sentence = Sentence(tuple("abcdefgh"), (Span(0, 3, "x"), Span(4, 8, "x")))
+        guesses = [(Span(2, 5, "y"), Span(5, 6, "y"), Span(0, 1, "y"))]
+        assert [one.count for one in type_clashes(Corpus((sentence,)), guesses, ["y"])] == [4]

@@ -13,8 +13,8 @@ from retainer.bench.preset import quick as quick_look
 from retainer.cli.output import say, say_json, say_table
 from retainer.cli.progress_board import board
 from retainer.data.splits import read_splits
-from retainer.errors import InputError, nearest
-from retainer.files import write_text
+from retainer.errors import InputError, disk_refusals, nearest
+from retainer.files import require_writable, write_document
 from retainer.methods import method as find_method
 from retainer.report.bench.advice import advice
 from retainer.report.bench.ranking import rankings
@@ -74,11 +74,14 @@ def bench(
     cells = _Choice(setting, methods, seeds, encoder, recipe, set, pool).cells(chosen)
     if jobs < 1:
         raise InputError(f"--jobs must be at least 1, not {jobs}")
+    folder = Path(out) / chosen.name
+    table_file = require_writable(folder / "table.md")
     from retainer.bench.run import Bench, run_bench
     from retainer.report.bench.folder import read_bench
 
-    with board(cells) as progress:
+    with disk_refusals(out), board(cells) as progress:
         results = run_bench(Bench(Path(data), Path(out), chosen.types, device, rerun), cells, jobs, progress)
+    write_document(table_file, bench_markdown(read_bench(folder).rankings))
     if json:
         say_json([result.as_dict() for result in results])
     else:
@@ -87,8 +90,6 @@ def bench(
             say_table(table)
         if quick:
             say("\n".join(advice(ranked[0])))
-    folder = Path(out) / chosen.name
-    write_text(folder / "table.md", bench_markdown(read_bench(folder).rankings))
 
 
 def _chosen(preset: str, data: str, short: bool, new: str) -> Preset:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from retainer.cli.output import say, say_json
+from retainer.cli.output import one_line, say, say_json
 from retainer.data.checks import EXAMPLES_SHOWN, WEIGHT_MEANINGS, Finding, findings, type_clashes, unreadable_scripts
 from retainer.data.corpus import Corpus
 from retainer.data.io import read
@@ -65,8 +65,9 @@ def _facts(corpus: Corpus, known: tuple[str, ...] | None) -> dict[str, Any]:
         "entities": dict(sorted(corpus.counts.items())),
     }
     if known is not None:
-        facts["new_types"] = [type_ for type_ in corpus.types if type_ not in known]
-        facts["old_types"] = [type_ for type_ in corpus.types if type_ in known]
+        old = set(known)
+        facts["new_types"] = [type_ for type_ in corpus.types if type_ not in old]
+        facts["old_types"] = [type_ for type_ in corpus.types if type_ in old]
     return facts
 
 
@@ -75,12 +76,12 @@ def _text(facts: dict[str, Any], found: list[Finding]) -> str:
     lines = [
         f"{facts['data']}: {facts['format']}{scheme}, {sentences(facts['sentences'])}, {amount(facts['words'], 'word')}"
     ]
+    unknown = set(facts.get("new_types", ()))
     for type_, count in facts["entities"].items():
-        new = " (new to the model)" if type_ in facts.get("new_types", ()) else ""
-        lines.append(f"  {count:7} {type_}{new}")
+        new = " (new to the model)" if type_ in unknown else ""
+        lines.append(f"  {count:7} {one_line(type_)}{new}")
     for weight, meaning in WEIGHT_MEANINGS.items():
         for finding in (one for one in found if one.weight == weight):
-            lines.append(f"\n{meaning}: {finding.count} × {finding.what}")
-            lines.append(f"    {finding.advice}")
-            lines.extend(f"    {example}" for example in finding.examples)
+            lines.append(f"\n{meaning}: {finding.count} × {one_line(finding.what)}")
+            lines.extend(f"    {one_line(text)}" for text in (finding.advice, *finding.examples))
     return "\n".join(lines if found else [*lines, "\nnothing odd was found"])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json as json_format
-import os
 import shlex
 import sys
 import unicodedata
@@ -12,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from retainer.about import __version__
 from retainer.cli.output import note, say, say_table
+from retainer.cli.streams import reader_left
 from retainer.comparison.gates import Gates
 from retainer.comparison.type_sets import TypeSets
 from retainer.data.corpus import Corpus
@@ -36,7 +35,7 @@ from retainer.report.compare.rows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.table import Table
 
@@ -97,11 +96,10 @@ def compare(
     if target is not None:
         write_document(target, _page(found, old, new, data, outcomes))
     document = {"old": old, "new": new, "data": data, **found.as_dict()}
-    with _open_pipe():
-        if json:
-            _say_document({**document, "gates": [outcome.as_dict() for outcome in outcomes]}, found)
-        else:
-            _say_tables(found, old, new, data, show)
+    if json:
+        _say_document({**document, "gates": [outcome.as_dict() for outcome in outcomes]}, found)
+    else:
+        _say_tables(found, old, new, data, show)
     for outcome in outcomes:
         note(outcome.sentence())
     return 0 if all(outcome.passed for outcome in outcomes) else REFUSED
@@ -131,20 +129,13 @@ def _page(found: Difference, old: str, new: str, data: str, outcomes: Sequence[G
     return compare_page(found, old, new, outcomes, facts)
 
 
-@contextlib.contextmanager
-def _open_pipe() -> Iterator[None]:
-    """Let a reader of stdout leave early (``| head``): what the gates say still counts."""
-    try:
-        yield
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def _say_document(document: dict[str, Any], found: Difference) -> None:
     """Print the JSON document; its texts are written as they are read, for they may be more than fit the memory."""
     head = json_format.dumps({**document, "cases": []}, indent=2, ensure_ascii=False)
     sys.stdout.write(head.removesuffix("]\n}"))
     for at, case in enumerate(found.cases):
+        if reader_left():
+            return
         line = json_format.dumps(case.as_dict(found.scored_types), ensure_ascii=False)
         sys.stdout.write(f"{',' if at else ''}\n    {line}")
     say("\n  ]\n}")

@@ -13,7 +13,7 @@ from retainer.data.generated import generate
 from retainer.data.io import write
 from retainer.data.tasks import Plan, plan
 from retainer.errors import InputError
-from retainer.files import new_folder, require_free, write_document, write_text
+from retainer.files import new_folder, require_free, write_document
 from retainer.methods import learnable
 from retainer.methods import method as find_method
 from retainer.report.demo.page import demo_page
@@ -170,8 +170,8 @@ def _facts(options: str, sentences: int, results: dict[str, CellResult]) -> dict
 def _write(folder: Path, results: dict[str, CellResult], examples: list[Example], facts: dict[str, str]) -> None:
     documents = {method: result.as_dict() for method, result in results.items()}
     write_document(folder / "report.html", demo_page("Does it forget?", results, examples, facts))
-    write_text(folder / "curves.svg", curves(results))
-    write_text(folder / "cells.json", json_format.dumps(documents, indent=1))
+    write_document(folder / "curves.svg", curves(results))
+    write_document(folder / "cells.json", json_format.dumps(documents, indent=1))
 
 
 def _verdict(results: dict[str, CellResult]) -> str:

@@ -11,7 +11,7 @@ from retainer.data.formats.records import EMPTY_TEXTS
 from retainer.data.io import write_suggestions
 from retainer.data.spans import Sentence
 from retainer.data.texts import Texts, read_texts
-from retainer.errors import InputError
+from retainer.errors import InputError, disk_refusals
 from retainer.files import require_free
 from retainer.plurals import amount, entities
 
@@ -72,10 +72,8 @@ def _export_network(model: str, folder: str, onnx: bool, int8: bool) -> None:
     from retainer.versions.version import load
 
     version = load(model, device="cpu", need_head=True)
-    if onnx:
-        version.export(folder, int8=int8)
-    else:
-        version.export_plain(folder)
+    with disk_refusals(folder):
+        version.export(folder, int8=int8) if onnx else version.export_plain(folder)
     kind = "onnx " if onnx else "plain"
     say(f"exported  {', '.join(version.types)}\n{kind}     {folder}\n\nTry it:   retainer predict {folder} 'some text'")
 

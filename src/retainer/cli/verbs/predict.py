@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from retainer.cli.output import note, say
+from retainer.cli.streams import reader_left
 from retainer.data.line_stream import STDIN
 from retainer.data.texts import Texts, read_texts
 from retainer.errors import InputError
@@ -68,6 +69,8 @@ def predict(
             found = version.calibrated(plain) if calibrated else plain
             document = {"text": sentence.located()[0], "entities": above_threshold(found, threshold)}
             say(json.dumps(document, ensure_ascii=False))
+        if reader_left():
+            return
 
 
 def _require_curves(model: str, version: Version) -> None:

@@ -11,7 +11,7 @@ from retainer.about import __version__
 from retainer.bench.result import CellResult
 from retainer.cli.output import note, say
 from retainer.errors import InputError
-from retainer.files import write_document
+from retainer.files import require_writable, write_document
 from retainer.report.draw.runs import valid_text
 from retainer.versions.lineage import RECORD_FILE
 
@@ -50,6 +50,8 @@ def report(
     """
     if markdown + latex + csv > 1:
         raise InputError("--markdown, --latex and --csv exclude each other; call report once for each")
+    if out is not None:
+        require_writable(out)
     if (Path(folder) / RECORD_FILE).is_file():
         from retainer.cli.version_report import chain_page
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from retainer.cli.output import say, say_json
+from retainer.errors import disk_refusals
 from retainer.files import in_words, require_free
 from retainer.versions.rollback import roll_back, rollback_target
 
@@ -33,7 +34,8 @@ def rollback(
     """
     require_free(out)
     one = rollback_target(Path(model), steps, to)
-    place, size = roll_back(Path(model), one, Path(out), None if from_ is None else Path(from_))
+    with disk_refusals(out):
+        place, size = roll_back(Path(model), one, Path(out), None if from_ is None else Path(from_))
     types = [type_ for task in one.lineage.tasks for type_ in task]
     if json:
         facts = {"version": out, "hash": one.lineage.own_hash, "types": types, "from": str(place), "bytes": size}

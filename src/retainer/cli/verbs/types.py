@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retainer.cli.output import say, say_json
-from retainer.errors import InputError
+from retainer.errors import InputError, disk_refusals
 from retainer.files import in_words, require_free, size_of
 from retainer.versions.history import describe_change, origins, short_hash
 
@@ -146,7 +146,9 @@ def _save(made: Version, version: Version, out: str, keep_parent: bool, json: bo
     """Write the new version, and say what it is and what it takes."""
     from retainer.versions.stored_parent import require_storable_parent
 
-    made.save(out, keep_parent=require_storable_parent(version.place, version.types) if keep_parent else None)
+    parent = require_storable_parent(version.place, version.types) if keep_parent else None
+    with disk_refusals(out):
+        made.save(out, keep_parent=parent)
     record = made.lineage
     size = size_of(Path(out))
     if json:

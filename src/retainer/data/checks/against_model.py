@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from retainer.data.checks.finding import EXAMPLES_SHOWN, Finding, quote_words
 from retainer.data.corpus import Corpus
 from retainer.data.spans import Span
+from retainer.errors import shortened
 
 _ENOUGH_WORDS = 20
 """A script is judged only if it has at least so many words."""
@@ -24,22 +25,33 @@ def type_clashes(
 ) -> list[Finding]:
     """Find entities of new types where the model finds an old type: learning will relabel them."""
     clashes: dict[tuple[str, str], list[str]] = defaultdict(list)
+    old = set(known)
     for row, (sentence, guesses) in enumerate(zip(corpus, predicted, strict=True), 1):
-        for span in sentence.spans:
-            for guess in guesses:
-                if span.type not in known and guess.start < span.end and span.start < guess.end:
-                    clashes[span.type, guess.type].append(
-                        f"sentence {row}: {quote_words(sentence, span.start, span.end)}"
-                    )
+        new = [span for span in sentence.spans if span.type not in old]
+        for span, guess in _overlaps(new, sorted(guesses)):
+            clashes[span.type, guess.type].append(f"sentence {row}: {quote_words(sentence, span.start, span.end)}")
     return [
         Finding(
-            f"entities of the new type {new} lie where the model sees {old}",
+            f"entities of the new type {shortened(new)} lie where the model sees {shortened(old)}",
             len(places),
-            f"make sure that they are meant to become {new} ({_share(len(places), corpus.counts[new])} of them)",
+            f"make sure that they are meant to become {shortened(new)} "
+            f"({_share(len(places), corpus.counts[new])} of them)",
             places[:show],
         )
         for (new, old), places in sorted(clashes.items())
     ]
+
+
+def _overlaps(spans: Sequence[Span], others: Sequence[Span]) -> Iterator[tuple[Span, Span]]:
+    """Yield every pair of spans that share a word; both lists are in order, and none of them overlaps itself."""
+    first = 0
+    for span in spans:
+        while first < len(others) and others[first].end <= span.start:
+            first += 1
+        at = first
+        while at < len(others) and others[at].start < span.end:
+            yield span, others[at]
+            at += 1
 
 
 def _share(part: int, whole: int) -> str:

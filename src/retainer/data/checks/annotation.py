@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from retainer.data.checks.finding import EXAMPLES_SHOWN, Finding, name_sentences, quote_words
 from retainer.data.corpus import Corpus
 from retainer.data.spans import Sentence, Span
+from retainer.data.words import Offset
+from retainer.errors import quoted, shortened
 
 _FEW_ENTITIES = 20
 """Fewer entities than this teach a type badly."""
 _ANNOTATED_OFTEN = 3
 """A text annotated this often is expected to be annotated wherever it occurs."""
+_LONGEST_MENTION = 50
+"""Longer texts are not searched for: they are no names, and every word would be compared with all of their words."""
 
 Surface = tuple[str, ...]
 """The words of an entity or of a text, whatever sentence they stand in."""
@@ -23,7 +27,7 @@ def rare_types(corpus: Corpus) -> Iterator[Finding]:
     for type_, count in sorted(corpus.counts.items()):
         if count < _FEW_ENTITIES:
             advice = f"annotate more; {_FEW_ENTITIES} is little, 200 is comfortable"
-            yield Finding(f"few entities of type {type_}", count, advice, weight="mend")
+            yield Finding(f"few entities of type {shortened(type_)}", count, advice, weight="mend")
 
 
 def no_entities(corpus: Corpus) -> Iterator[Finding]:
@@ -60,14 +64,15 @@ def missed_mentions(corpus: Corpus, show: int = EXAMPLES_SHOWN) -> Iterator[Find
     """Find what is annotated in one place and not in another: an O on an entity teaches the model not to find it."""
     known: dict[Surface, Counter[str]] = defaultdict(Counter)
     for sentence in corpus:
-        for span in sentence.spans:
+        for span in (span for span in sentence.spans if span.end - span.start <= _LONGEST_MENTION):
             known[sentence.words[span.start : span.end]][span.type] += 1
     known = {
         words: types for words, types in known.items() if types.total() >= _ANNOTATED_OFTEN and _has_letters(words)
     }
+    lengths = _lengths(known)
     missed_in: dict[Surface, list[int]] = defaultdict(list)
     for row, sentence in enumerate(corpus, 1):
-        for words in _unannotated_mentions(sentence, known):
+        for words in _unannotated_mentions(sentence, known, lengths):
             missed_in[words].append(row)
     by_type: dict[str, list[Surface]] = defaultdict(list)
     for words, rows in missed_in.items():
@@ -76,24 +81,33 @@ def missed_mentions(corpus: Corpus, show: int = EXAMPLES_SHOWN) -> Iterator[Find
     for type_, texts in sorted(by_type.items()):
         texts.sort(key=lambda words: -len(missed_in[words]))
         yield Finding(
-            f"texts that are usually {type_}, but not annotated",
+            f"texts that are usually {shortened(type_)}, but not annotated",
             sum(len(missed_in[words]) for words in texts),
-            f"annotate those that are {type_}: an O teaches the model that they are not",
+            f"annotate those that are {shortened(type_)}: an O teaches the model that they are not",
             [
-                f"{' '.join(words)!r}: annotated {known[words].total()} times, not in "
+                f"{quoted(' '.join(words))}: annotated {known[words].total()} times, not in "
                 + name_sentences(missed_in[words], show)
                 for words in texts[:show]
             ],
         )
 
 
-def _unannotated_mentions(sentence: Sentence, known: dict[Surface, Counter[str]]) -> Iterator[Surface]:
+def _lengths(known: Iterable[Surface]) -> dict[str, list[int]]:
+    """Return the lengths of the texts that begin with a word, the longest first; no others are looked for there."""
+    found: dict[str, set[int]] = defaultdict(set)
+    for words in known:
+        found[words[0]].add(len(words))
+    return {word: sorted(lengths, reverse=True) for word, lengths in found.items()}
+
+
+def _unannotated_mentions(
+    sentence: Sentence, known: Container[Surface], lengths: Mapping[str, Sequence[int]]
+) -> Iterator[Surface]:
     """Walk over the known texts of a sentence that touch no entity, the longest first at each word."""
-    longest = max((len(words) for words in known), default=0)
     taken = {at for span in sentence.spans for at in range(span.start, span.end)}
     at = 0
     while at < len(sentence.words):
-        ends = range(min(at + longest, len(sentence.words)), at, -1)
+        ends = (at + length for length in lengths.get(sentence.words[at], ()))
         end = next((end for end in ends if sentence.words[at:end] in known), at)
         if end > at and taken.isdisjoint(range(at, end)):
             yield sentence.words[at:end]
@@ -108,10 +122,11 @@ def odd_edges(corpus: Corpus, show: int = EXAMPLES_SHOWN) -> Iterator[Finding]:
     """Find entities whose edges look like a mistake of the annotator."""
     marks, halves = [], []
     for row, sentence in enumerate(corpus, 1):
+        located = sentence.located() if sentence.spans else ("", ())
         for span in sentence.spans:
             if _ends_in_a_mark(sentence, span):
                 marks.append(f"sentence {row}: {quote_words(sentence, span.start, span.end)}")
-            if _cuts_a_word(sentence, span):
+            if _cuts_a_word(*located, span):
                 halves.append(f"sentence {row}: {quote_words(sentence, span.start, span.end)}")
     if marks:
         advice = "leave the mark outside, unless it belongs to the name"
@@ -126,7 +141,6 @@ def _ends_in_a_mark(sentence: Sentence, span: Span) -> bool:
     return any(not any(character.isalnum() for character in word) for word in outer)
 
 
-def _cuts_a_word(sentence: Sentence, span: Span) -> bool:
-    text, offsets = sentence.located()
+def _cuts_a_word(text: str, offsets: Sequence[Offset], span: Span) -> bool:
     first, last = offsets[span.start][0], offsets[span.end - 1][1]
     return any(0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum() for at in (first, last))

@@ -20,6 +20,9 @@ WEIGHT_MEANINGS: dict[Weight, str] = {
 EXAMPLES_SHOWN = 3
 """Examples of a finding that are shown by default."""
 
+_QUOTED = 60
+"""Characters of a text that are quoted."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -34,7 +37,7 @@ class Finding:
 
 def quote_words(sentence: Sentence, start: int, end: int) -> str:
     """Write some words of a sentence so that a person can search for them."""
-    return repr(" ".join(sentence.words[start:end])[:60])
+    return repr(" ".join(sentence.words[start : min(end, start + _QUOTED)])[:_QUOTED])
 
 
 def name_sentences(rows: Sequence[int], show: int) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from retainer.data.checks.finding import Finding
 from retainer.data.corpus import Corpus
+from retainer.errors import shortened
 
 
 def similar_types(corpus: Corpus, known: Sequence[str] = ()) -> Iterator[Finding]:
@@ -18,7 +19,7 @@ def similar_types(corpus: Corpus, known: Sequence[str] = ()) -> Iterator[Finding
         if len(names) > 1:
             count = sum(corpus.counts[name] for name in names)
             yield Finding(
-                f"types that differ in spelling alone: {', '.join(names)}",
+                f"types that differ in spelling alone: {shortened(', '.join(names))}",
                 count,
                 "to a model these are different types; rename one if they are meant to be the same",
                 weight="mend",

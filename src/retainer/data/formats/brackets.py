@@ -3,7 +3,7 @@
 from collections import Counter
 
 from retainer.data.spans import Span
-from retainer.errors import InputError
+from retainer.errors import InputError, shortened
 
 NESTED_ENTITIES = "entities inside another"
 """The oddity of an entity that lies in a larger one; it is skipped."""
@@ -27,7 +27,7 @@ class Brackets:
             raise InputError("an entity ends here, but none has begun; remove the end, or add the beginning")
         start, type_ = self._open.pop()
         if start == at:
-            raise InputError(f"an entity of type {type_} holds no word; remove it")
+            raise InputError(f"an entity of type {shortened(type_)} holds no word; remove it")
         if self._open:
             self._oddities[NESTED_ENTITIES] += 1
         else:
@@ -37,5 +37,7 @@ class Brackets:
         """Return the entities of the sentence, which must all have ended."""
         if self._open:
             start, type_ = self._open[-1]
-            raise InputError(f"the sentence ends, but its {type_} that began at word {start + 1} does not; add its end")
+            raise InputError(
+                f"the sentence ends, but its {shortened(type_)} that began at word {start + 1} does not; add its end"
+            )
         return tuple(self._closed)

@@ -23,7 +23,7 @@ from retainer.data.lines import error_location, is_blank, numbered_lines, write_
 from retainer.data.spans import Sentence, Span
 from retainer.data.text_files import read_text_file
 from retainer.data.words import Offset
-from retainer.errors import InputError
+from retainer.errors import InputError, quoted, shortened
 
 DISCONTINUOUS_ENTITIES = "entities in several pieces"
 """The oddity of an entity with other words between its pieces; no span can hold that, so it is skipped."""
@@ -133,17 +133,17 @@ def _kind(line: str) -> str:
 
 def _fits(bound: _TextBound, unit: OffsetUnit, text: str) -> bool:
     """Say whether a line shows what it covers; after the text a tab and a comment may follow."""
-    pieces = [unit.covered(text, *piece) for piece in bound.pieces]
-    covered = [piece for piece in pieces if piece is not None]
-    if len(covered) < len(pieces):
+    if not all(unit.holds(*piece) for piece in bound.pieces):
         return False
-    shown = bound.text
-    return shown is None or any(same_text(part, " ".join(covered)) for part in (shown, shown.partition("\t")[0]))
+    if bound.text is None:
+        return True
+    covered = " ".join(unit.covered(text, *piece) or "" for piece in bound.pieces)
+    return any(same_text(part, covered) for part in (bound.text, bound.text.partition("\t")[0]))
 
 
 def _tag(bound: _TextBound, unit: OffsetUnit, text: str, place: str, oddities: Counter[str]) -> StandoffTag | None:
     """Make one span of a line; pieces with only white space between them are one entity that spans a line end."""
-    with error_location(f"{place}:{bound.line}: tag {bound.id}"):
+    with error_location(f"{place}:{bound.line}: tag {shortened(bound.id)}"):
         if not _fits(bound, unit, text):
             raise InputError(_misfit(bound, text))
     pieces = [(unit.positions[start], unit.positions[end]) for start, end in bound.pieces]
@@ -161,7 +161,8 @@ def _misfit(bound: _TextBound, text: str) -> str:
             return f"{start}-{end} is empty or lies outside the text of {len(text)} characters"
     where = ";".join(f"{start}-{end}" for start, end in bound.pieces)
     found = " ".join(text[start:end] for start, end in bound.pieces)
-    return f"its text is {bound.text!r}, but the text has {found!r} at {where}; correct one of them"
+    shown = quoted(str(bound.text))
+    return f"its text is {shown}, but the text has {quoted(found)} at {shortened(where)}; correct one of them"
 
 
 # ------------------------------------------------------------------------------------------------------- writing
@@ -183,7 +184,9 @@ class _Writer:
             raise InputError("it has a carriage return, which brat takes for a line end and may not count; remove it")
         for span in spans:
             if _WHITE_SPACE.search(span.type):
-                raise InputError(f"the type {span.type!r} has a space, a tab or a line break, which end it; rename it")
+                raise InputError(
+                    f"the type {quoted(span.type)} has a space, a tab or a line break, which end it; rename it"
+                )
         if not self._texts or len(self._texts[-1]) == _SENTENCES_PER_DOCUMENT:
             self._texts.append([])
             self._annotations.append([])

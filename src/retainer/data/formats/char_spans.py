@@ -8,7 +8,7 @@ from retainer.data.formats.records import EMPTY_TEXTS, JsonRecord, numbered_reco
 from retainer.data.lines import error_location
 from retainer.data.spans import Sentence, Span
 from retainer.data.words import Offset, word_offsets
-from retainer.errors import InputError
+from retainer.errors import InputError, shortened
 
 SPACE_AT_EDGE = "white space at the edge of a span"
 EDGE_INSIDE_WORD = "edge inside a word"
@@ -77,6 +77,6 @@ def _refuse_overlaps(spans: Sequence[Span]) -> None:
     for left, right in zip(ordered, ordered[1:], strict=False):
         if right.start < left.end:
             raise InputError(
-                f"span {right.start}-{right.end} ({right.type}) overlaps {left.start}-{left.end} ({left.type}); keep "
-                "one of them"
+                f"span {right.start}-{right.end} ({shortened(right.type)}) overlaps {left.start}-{left.end} "
+                f"({shortened(left.type)}); keep one of them"
             )

@@ -10,7 +10,7 @@ from retainer.data.formats.tagged import decode_tags
 from retainer.data.lines import error_location, is_blank, numbered_lines, write_sentences
 from retainer.data.spans import Sentence
 from retainer.data.tags import split_tag, tags_of
-from retainer.errors import InputError
+from retainer.errors import InputError, quoted
 
 _ROWS_BY_CHANCE = 10
 """A text whose lines end in a tag by chance has at most one such line in so many."""
@@ -20,12 +20,12 @@ _TAB = re.compile("\t")
 _SPACES = re.compile(" +")
 _DOCSTART = re.compile(r"-DOCSTART-(?![^ \t])")
 _BREAK = re.compile(r"[\t\n\r]")
-_TAGGED = re.compile(r"[^\t]\t(?:O|[BIESLU]-[^\t\"{}\[\]<>]+) *$")
+_TAGGED = re.compile(r"[^\t]\t(?:O|[BIESLU]-[^\t\"{}\[\]<>]+)$")
 
 
 def sniff_conll(line: str) -> bool:
     """Recognise a line that ends in a tab and a tag of letters that close no JSON: its word may look like anything."""
-    return _TAGGED.search(line) is not None
+    return _TAGGED.search(line.rstrip(" ")) is not None
 
 
 def read_conll(text: str, source: str = "memory") -> Corpus:
@@ -117,7 +117,7 @@ def _check_cells(cells: Sequence[str]) -> None:
         raise InputError("the first column is empty; it must hold the word")
     for cell in cells:
         if _BREAK.search(cell):
-            raise InputError(f"{cell!r} contains a tab or a line break, which a column cannot hold; replace it")
+            raise InputError(f"{quoted(cell)} contains a tab or a line break, which a column cannot hold; replace it")
     split_tag(cells[-1])
 
 
@@ -128,7 +128,7 @@ def _block(sentence: Sentence) -> str:
 def _line(word: str, tag: str) -> str:
     _check_cells((word, tag))
     if _DOCSTART.match(word):
-        raise InputError(f"the word {word!r} would read back as the beginning of a document; replace it")
+        raise InputError(f"the word {quoted(word)} would read back as the beginning of a document; replace it")
     if tag.endswith(" "):
-        raise InputError(f"the type in {tag!r} ends with a space, which would be lost; rename it")
+        raise InputError(f"the type in {quoted(tag)} ends with a space, which would be lost; rename it")
     return f"{word}\t{tag}\n"

@@ -10,7 +10,7 @@ from retainer.data.formats.brackets import Brackets
 from retainer.data.formats.ptb_escapes import escape_word, unescape_word
 from retainer.data.lines import error_location, is_blank, numbered_lines, write_sentences
 from retainer.data.spans import Sentence, Span
-from retainer.errors import InputError
+from retainer.errors import InputError, quoted
 
 UNANNOTATED_GENRE = "sentences of the genre pt, in which names are not annotated"
 """The oddity of OntoNotes' New Testament: all its words carry ``*``, which would teach that nothing is an entity."""
@@ -101,7 +101,7 @@ def _read_cell(cell: str, at: int, brackets: Brackets) -> None:
     """Open and close the entities of one cell."""
     match = _CELL.fullmatch(cell)
     if match is None:
-        raise InputError(f"column {_NAME + 1} holds {cell!r}; expected an entity such as (ORG*, *, *) or (ORG)")
+        raise InputError(f"column {_NAME + 1} holds {quoted(cell)}; expected an entity such as (ORG*, *, *) or (ORG)")
     for type_ in _TYPE.findall(match[1]):
         brackets.open(type_, at)
     for _ in match[3]:
@@ -120,6 +120,6 @@ def _block(sentence: Sentence) -> str:
 def _checked_type(span: Span) -> str:
     if not _TYPE.fullmatch(span.type):
         raise InputError(
-            f"the type {span.type!r} has a space, a bracket or a star, which separate cells here; rename it"
+            f"the type {quoted(span.type)} has a space, a bracket or a star, which separate cells here; rename it"
         )
     return span.type

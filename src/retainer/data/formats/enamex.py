@@ -11,7 +11,7 @@ from retainer.data.formats.char_spans import EDGE_INSIDE_WORD
 from retainer.data.formats.ptb_escapes import escape_word, unescape_word
 from retainer.data.lines import error_location, is_blank, numbered_lines, write_sentences
 from retainer.data.spans import Sentence, Span
-from retainer.errors import InputError
+from retainer.errors import InputError, quoted, shortened
 
 _UNENDED = "documents without </DOC>"
 
@@ -19,9 +19,9 @@ _QUOTES = {'"': "&quot;", "'": "&apos;"}
 _MARKS = {mark: quote for quote, mark in _QUOTES.items()}
 _OPENING = re.compile(r'<DOC(?:[ \t]+DOCNO="[^"]*")?[ \t]*>[ \t]*')
 _EDGE = re.compile(r"[ \t]*(<DOC(?:[ \t][^>]*)?>|</DOC>)[ \t]*")
-_TAG = re.compile(r"(<ENAMEX(?:[ \t][^>]*)?>|</ENAMEX[ \t]*>)")
+_TAG = re.compile(r"(<ENAMEX(?:[ \t][^<>]*+)?>|</ENAMEX[ \t]*+>)")
 _TYPE = re.compile(r'[ \t]TYPE="([^"]+)"')
-_INSIDE = re.compile(r'[ \t][SE]_OFF="|</ENAMEX[ \t]*>(?=[^ \t<])|(?<=[^ \t>])<ENAMEX[ \t>]')
+_INSIDE = re.compile(r'[ \t][SE]_OFF="|</ENAMEX[ \t]*+>(?=[^ \t<])|(?<=[^ \t>])<ENAMEX[ \t>]')
 """Where an entity begins or ends inside a word: the offsets of OntoNotes, or a tag without a space beside it."""
 
 
@@ -79,7 +79,7 @@ def _words(piece: str) -> list[str]:
 def _type(tag: str) -> str:
     match = _TYPE.search(tag)
     if match is None:
-        raise InputError(f'{tag} names no type; write <ENAMEX TYPE="ORG">, say')
+        raise InputError(f'{shortened(tag)} names no type; write <ENAMEX TYPE="ORG">, say')
     return unescape(match[1], _MARKS)
 
 
@@ -93,5 +93,5 @@ def _line(sentence: Sentence) -> str:
 
 def _attribute(span: Span) -> str:
     if "\n" in span.type or "\r" in span.type:
-        raise InputError(f"the type {span.type!r} has a line break, which would end the sentence; rename it")
+        raise InputError(f"the type {quoted(span.type)} has a line break, which would end the sentence; rename it")
     return escape(span.type, _QUOTES)

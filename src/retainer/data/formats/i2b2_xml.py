@@ -10,10 +10,13 @@ from xml.parsers import expat
 from retainer.data.formats.standoff import StandoffTag
 from retainer.data.lines import error_location
 from retainer.data.spans import Span
-from retainer.errors import InputError
+from retainer.errors import InputError, quoted, shortened
 
 I2B2_ROOT = "deIdi2b2"
 """The outermost element."""
+
+_DEEPEST = 100
+"""Elements inside each other; a note has three."""
 
 _NUMBER = re.compile("[0-9]{1,15}")
 
@@ -65,10 +68,14 @@ class _Reader:
     def _start(self, name: str, attributes: Mapping[str, str]) -> None:
         with error_location(self._place()):
             if not self.path and name != I2B2_ROOT:
-                raise InputError(f"found <{name}> where <{I2B2_ROOT}> must stand; is this a file of I2B2-2014?")
-            if self.path[1:] == ["TEXT"]:
-                raise InputError(f"found <{name}> in TEXT, where only characters may stand")
-            if self.path[1:] == ["TAGS"]:
+                raise InputError(
+                    f"found <{shortened(name)}> where <{I2B2_ROOT}> must stand; is this a file of I2B2-2014?"
+                )
+            if len(self.path) == _DEEPEST:
+                raise InputError(f"found <{shortened(name)}> below {_DEEPEST} others; no file of I2B2-2014 is so deep")
+            if self._in("TEXT"):
+                raise InputError(f"found <{shortened(name)}> in TEXT, where only characters may stand")
+            if self._in("TAGS"):
                 self.tags.append(_tag(self.parser.CurrentLineNumber, name, attributes))
         if len(self.path) == 1:
             self.parts.append(name)
@@ -78,8 +85,12 @@ class _Reader:
         self.path.pop()
 
     def _characters(self, characters: str) -> None:
-        if self.path[1:] == ["TEXT"]:
+        if self._in("TEXT"):
             self.pieces.append(characters)
+
+    def _in(self, part: str) -> bool:
+        """Say whether the parser stands directly in a part of the note."""
+        return len(self.path) == 2 and self.path[1] == part
 
     def _place(self) -> str:
         return f"{self.source}:{self.parser.CurrentLineNumber}"
@@ -87,7 +98,7 @@ class _Reader:
 
 def _tag(line: int, element: str, attributes: Mapping[str, str]) -> StandoffTag:
     id_ = attributes.get("id", element)
-    with error_location(f"tag {id_}"):
+    with error_location(f"tag {shortened(id_)}"):
         span = Span(_number(attributes, "start"), _number(attributes, "end"), _attribute(attributes, "TYPE"))
     return StandoffTag(line, id_, span, attributes.get("text"))
 
@@ -95,7 +106,7 @@ def _tag(line: int, element: str, attributes: Mapping[str, str]) -> StandoffTag:
 def _number(attributes: Mapping[str, str], name: str) -> int:
     value = _attribute(attributes, name)
     if not _NUMBER.fullmatch(value):
-        raise InputError(f"the attribute {name} is {value!r}; it must count characters")
+        raise InputError(f"the attribute {name} is {quoted(value)}; it must count characters")
     return int(value)
 
 

@@ -7,7 +7,7 @@ from retainer.data.formats.records import JsonRecord, numbered_records, require_
 from retainer.data.formats.tokens import TAG_KEYS, read_tokens, sniff_tokens, words_of
 from retainer.data.lines import first_line
 from retainer.data.spans import Sentence
-from retainer.errors import InputError
+from retainer.errors import InputError, shortened
 
 _SHAPES = (
     (sniff_prodigy, read_prodigy),
@@ -38,7 +38,8 @@ def read_jsonl(text: str, source: str = "memory") -> Corpus:
     if not line:
         return Corpus((), source, "jsonl")
     where, record = next(numbered_records(text, source))
+    keys = shortened(", ".join(record)) or "(none)"
     raise InputError(
-        f"{where}: found the keys {', '.join(record) or '(none)'}; expected text and spans (Prodigy), text and label "
-        "(doccano), or tokens and ner_tags (Hugging Face)"
+        f"{where}: found the keys {keys}; expected text and spans (Prodigy), text and "
+        "label (doccano), or tokens and ner_tags (Hugging Face)"
     )

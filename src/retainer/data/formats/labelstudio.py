@@ -23,7 +23,7 @@ from retainer.data.formats.records import (
 from retainer.data.lines import error_location, write_sentences
 from retainer.data.spans import Sentence, Span
 from retainer.data.suggested import Suggested
-from retainer.errors import InputError
+from retainer.errors import InputError, quoted, shortened
 
 FURTHER_ANNOTATIONS = "further annotations of a task, of which the first counts"
 CANCELLED_TASKS = "tasks whose annotation was cancelled"
@@ -52,8 +52,10 @@ class _Region:
 
     def fits(self, unit: OffsetUnit, text: str) -> bool:
         """Say whether it shows what it covers, white space aside."""
+        if self.text is None:
+            return True
         covered = unit.covered(text, self.start, self.end)
-        return self.text is None or (covered is not None and _without_space(covered) == _without_space(self.text))
+        return covered is not None and _without_space(covered) == _without_space(self.text)
 
 
 def sniff_labelstudio(line: str) -> bool:
@@ -132,16 +134,17 @@ class _AnnotationChooser:
         """Take a row of a JSON-MIN export: lists of regions by the names of their tags, a row per annotation."""
         keys = [key for key, value in task.items() if _is_region_list(value)]
         if not keys and _JSON_MIN_KEYS.isdisjoint(task):
+            found = shortened(", ".join(task)) or "(none)"
             raise InputError(
-                f"found the keys {', '.join(task) or '(none)'}; a list must hold tasks of Label Studio (data and "
-                "annotations); write records of other tools as one JSON object per line"
+                f"found the keys {found}; a list must hold tasks of Label Studio (data "
+                "and annotations); write records of other tools as one JSON object per line"
             )
         if task.get("id") is not None and task["id"] in self._ids:
             self._oddities[FURTHER_ANNOTATIONS] += 1
             return None
         self._ids.add(task.get("id"))
-        found = [each_member(task, key, lambda item: self._value(require_kind(item, dict))) for key in keys]
-        return [region for part in found for region in part if region is not None]
+        parts = [each_member(task, key, lambda item: self._value(require_kind(item, dict))) for key in keys]
+        return [region for part in parts for region in part if region is not None]
 
     def _chosen(self, task: JsonRecord) -> JsonRecord | None:
         annotations = _annotations(task)
@@ -162,14 +165,16 @@ class _AnnotationChooser:
             with error_location("value"):
                 return self._value(value)
         if isinstance(type_, str) and type_.endswith("labels"):
-            raise InputError(f"the type is {type_!r}; only labels of plain text can be read")
+            raise InputError(f"the type is {quoted(type_)}; only labels of plain text can be read")
         self._oddities[OTHER_RESULTS] += 1
         return None
 
     def _value(self, value: JsonRecord) -> _Region | None:
         labels = [require_kind(label, str) for label in require_field(value, "labels", list)]
         if len(labels) > 1:
-            raise InputError(f"found the labels {', '.join(labels)} on one region; an entity has one type, keep one")
+            raise InputError(
+                f"found the labels {shortened(', '.join(labels))} on one region; an entity has one type, keep one"
+            )
         if not labels or not labels[0]:
             self._oddities[OTHER_RESULTS] += 1
             return None
@@ -216,11 +221,15 @@ def _sentence(text: str, regions: list[_Region], oddities: Counter[str]) -> Sent
 
 def _span(region: _Region, unit: OffsetUnit, text: str) -> Span:
     where = f"{region.start}-{region.end}"
-    if unit.covered(text, region.start, region.end) is None:
-        raise InputError(f"span {where} ({region.label}) is empty or lies outside the text of {len(text)} characters")
+    if not unit.holds(region.start, region.end):
+        raise InputError(
+            f"span {where} ({shortened(region.label)}) is empty or lies outside the text of {len(text)} characters"
+        )
     if not region.fits(unit, text):
         found = text[region.start : region.end]
-        raise InputError(f"the text of a region is {region.text!r}, but the task has {found!r} at {where}")
+        raise InputError(
+            f"the text of a region is {quoted(str(region.text))}, but the task has {quoted(found)} at {where}"
+        )
     return Span(unit.positions[region.start], unit.positions[region.end], region.label)
 
 

@@ -30,9 +30,11 @@ class OffsetUnit:
 
     def covered(self, text: str, start: int, end: int) -> str | None:
         """Return the text between two offsets, or None where they lie outside the text."""
-        if not 0 <= start < end < len(self.positions) or min(self.positions[start], self.positions[end]) < 0:
-            return None
-        return text[self.positions[start] : self.positions[end]]
+        return text[self.positions[start] : self.positions[end]] if self.holds(start, end) else None
+
+    def holds(self, start: int, end: int) -> bool:
+        """Say whether there is text between two offsets."""
+        return 0 <= start < end < len(self.positions) and min(self.positions[start], self.positions[end]) >= 0
 
 
 def find_offset_unit(text: str, candidates: Sequence[str], fits: Callable[[OffsetUnit], bool]) -> OffsetUnit:

@@ -11,7 +11,7 @@ from retainer.data.lines import write_sentences
 from retainer.data.spans import Sentence
 from retainer.data.suggested import Suggested
 from retainer.data.words import Offset
-from retainer.errors import InputError
+from retainer.errors import InputError, quoted
 
 REJECTED_ANSWERS = "rejected or ignored answers"
 
@@ -65,7 +65,9 @@ def _offset(token: JsonRecord, text: str) -> Offset:
     if not 0 <= start < end <= len(text):
         raise InputError(f"token {start}-{end} is empty or lies outside the text of {len(text)} characters")
     if token.get("text", text[start:end]) != text[start:end]:
-        raise InputError(f"token {start}-{end} is {token['text']!r}, but the text has {text[start:end]!r} there")
+        raise InputError(
+            f"token {start}-{end} is {quoted(str(token['text']))}, but the text has {quoted(text[start:end])} there"
+        )
     return start, end
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from retainer.errors import InputError
+from retainer.errors import InputError, quoted
 
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 _SPOKEN = {"/.": ".", "/?": "?", "/-": "-"}
@@ -19,7 +19,9 @@ def unescape_word(word: str) -> str:
 def escape_word(word: str) -> str:
     """Return the word as OntoNotes writes it, if reading would give it back."""
     if word in _UNESCAPED:
-        raise InputError(f"the word {word!r} would read back as {_UNESCAPED[word]!r}; write that instead")
+        raise InputError(f"the word {quoted(word)} would read back as {_UNESCAPED[word]!r}; write that instead")
     if _WHITE_SPACE.search(word):
-        raise InputError(f"the word {word!r} has a space, a tab or a line break, which separate words here; replace it")
+        raise InputError(
+            f"the word {quoted(word)} has a space, a tab or a line break, which separate words here; replace it"
+        )
     return _ESCAPED.get(word, word)

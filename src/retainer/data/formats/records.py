@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from retainer.data.lines import error_location, is_blank, numbered_lines
-from retainer.errors import InputError
+from retainer.errors import InputError, shortened
 
 JsonRecord = dict[str, Any]
 
@@ -16,8 +16,8 @@ EMPTY_TEXTS = "empty texts"
 
 _T = TypeVar("_T")
 _NAMES = {str: "a string", int: "a whole number", list: "a list", dict: "an object"}
-_OBJECT = re.compile(r'\{\s*("[^"]*"\s*:|\}?\s*$)')
-_LIST = re.compile(r'\[\s*(\{\s*("|$)|\]?\s*$)')
+_OBJECT = re.compile(r'\{\s*+("[^"]*+"\s*+:|\}?\s*+$)')
+_LIST = re.compile(r'\[\s*+(\{\s*+("|$)|\]?\s*+$)')
 _BETWEEN = re.compile(r"[\s,]*")
 _SURROGATE = re.compile(r"\\u[dD]")
 
@@ -139,4 +139,4 @@ def each_member(record: JsonRecord, key: str, make: Callable[[Any], _T]) -> list
 
 
 def _key_names(record: JsonRecord) -> str:
-    return ", ".join(map(repr, record)) or "no keys"
+    return shortened(", ".join(map(repr, record))) or "no keys"

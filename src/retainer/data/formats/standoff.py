@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +11,7 @@ from dataclasses import dataclass
 from retainer.data.formats.char_spans import SPACE_AT_EDGE, place_spans, text_and_spans_to_write
 from retainer.data.lines import error_location
 from retainer.data.spans import Sentence, Span
-from retainer.errors import InputError
+from retainer.errors import InputError, quoted, shortened
 
 OVERLAPPING_TAGS = "tags that overlap another"
 """The oddity of a tag that shares characters with a longer one, or with one of its length; it is skipped."""
@@ -31,7 +33,8 @@ def place_tags(text: str, tags: Sequence[StandoffTag], source: str, oddities: Co
 
     Words are cut where a tag begins or ends, so that it is kept to the character.
     """
-    spans = _without_overlaps([_checked_span(tag, text, source, oddities) for tag in tags], oddities)
+    visible = _Visible(text)
+    spans = _without_overlaps([_checked_span(tag, visible, source, oddities) for tag in tags], oddities)
     return tuple(_sentence(line, inside, oddities) for line, inside in _cut(text, spans))
 
 
@@ -46,7 +49,8 @@ def line_to_write(sentence: Sentence) -> tuple[str, tuple[Span, ...]]:
 
 def same_text(shown: str, covered: str) -> bool:
     """Say whether an annotation shows the text it covers; a line end may be shown as a space."""
-    return shown == covered or shown.split() == covered.split()
+    shorter, longer = sorted((len(shown), len(covered)))
+    return shown == covered or (longer <= 1000 + 10 * shorter and shown.split() == covered.split())
 
 
 def trim_span(span: Span, text: str) -> Span:
@@ -56,18 +60,36 @@ def trim_span(span: Span, text: str) -> Span:
     return Span(start, start + len(found.strip()), span.type)
 
 
-def _checked_span(tag: StandoffTag, text: str, source: str, oddities: Counter[str]) -> Span:
+class _Visible:
+    """A text and where it is not white space, so that a tag is trimmed without a look at all that it covers."""
+
+    def __init__(self, text: str) -> None:
+        runs = [match.span() for match in re.finditer(r"\S+", text)]
+        self.text, self._starts, self._ends = text, [start for start, _ in runs], [end for _, end in runs]
+
+    def trimmed(self, span: Span) -> Span | None:
+        """Leave out the white space at the edges of a span; None where there is nothing else."""
+        first, last = bisect_right(self._ends, span.start), bisect_left(self._starts, span.end) - 1
+        if first > last:
+            return None
+        return Span(max(span.start, self._starts[first]), min(span.end, self._ends[last]), span.type)
+
+
+def _checked_span(tag: StandoffTag, visible: _Visible, source: str, oddities: Counter[str]) -> Span:
     """Check a tag against the text, and leave out the white space at its edges."""
-    with error_location(f"{source}:{tag.line}: tag {tag.id}"):
+    text = visible.text
+    with error_location(f"{source}:{tag.line}: tag {shortened(tag.id)}"):
         where = f"{tag.span.start}-{tag.span.end}"
         if not tag.span.start < tag.span.end <= len(text):
             raise InputError(f"{where} is empty or lies outside the text of {len(text)} characters")
-        found = text[tag.span.start : tag.span.end]
-        if tag.text is not None and not same_text(tag.text, found):
-            raise InputError(f"its text is {tag.text!r}, but the text has {found!r} at {where}; correct one of them")
-        if not found.strip():
-            raise InputError(f"{where} covers no word, only {found!r}; remove the tag")
-        span = trim_span(tag.span, text)
+        if tag.text is not None and not same_text(tag.text, found := text[tag.span.start : tag.span.end]):
+            raise InputError(
+                f"its text is {quoted(tag.text)}, but the text has {quoted(found)} at {where}; correct one of them"
+            )
+        span = visible.trimmed(tag.span)
+        if span is None:
+            only = quoted(text[tag.span.start : tag.span.end])
+            raise InputError(f"{where} covers no word, only {only}; remove the tag")
         oddities[SPACE_AT_EDGE] += span != tag.span
         return span
 
@@ -89,9 +111,10 @@ def _without_overlaps(spans: Sequence[Span], oddities: Counter[str]) -> list[Spa
 def _longest(cluster: list[Span]) -> list[Span]:
     kept: list[Span] = []
     for span in sorted(cluster, key=lambda span: span.start - span.end):
-        if all(other.end <= span.start or span.end <= other.start for other in kept):
-            kept.append(span)
-    return sorted(kept)
+        at = bisect_left(kept, span)
+        if (at == 0 or kept[at - 1].end <= span.start) and (at == len(kept) or span.end <= kept[at].start):
+            kept.insert(at, span)
+    return kept
 
 
 def _cut(text: str, spans: Sequence[Span]) -> Iterator[tuple[str, list[Span]]]:
@@ -102,7 +125,7 @@ def _cut(text: str, spans: Sequence[Span]) -> Iterator[tuple[str, list[Span]]]:
         while number < len(spans) and spans[number].start < end:
             span = spans[number]
             inside.append(Span(span.start - at, span.end - at, span.type))
-            end, number = max(end, _line_end(text, span.end)), number + 1
+            end, number = end if span.end <= end else _line_end(text, span.end), number + 1
         line = text[at:end].rstrip("\r")
         if line.strip():
             yield line, inside

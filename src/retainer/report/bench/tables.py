@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from retainer.errors import printable
 from retainer.report.bench.numbers import pair
 from retainer.report.bench.ranking import COLUMNS, Ranking, legend
 from retainer.report.bench.rows import MethodRow
@@ -80,11 +81,15 @@ def terminal_tables(ranked: Iterable[Ranking]) -> list[Table]:
     tables = []
     for plain in plain_tables(ranked):
         table = Table(
-            title=plain.title, box=SIMPLE, title_justify="left", caption=plain.caption, caption_justify="left"
+            title=Text(plain.title),
+            box=SIMPLE,
+            title_justify="left",
+            caption=Text(plain.caption),
+            caption_justify="left",
         )
         for column in plain.columns:
-            table.add_column(column, justify="left" if column == "method" else "right", no_wrap=True)
+            table.add_column(Text(printable(column)), justify="left" if column == "method" else "right", no_wrap=True)
         for number, line in enumerate(plain.lines, 1):
-            table.add_row(*map(Text, line), end_section=number == plain.bounds)
+            table.add_row(*(Text(printable(part)) for part in line), end_section=number == plain.bounds)
         tables.append(table)
     return tables
