@@ -299,7 +299,9 @@ def _root(file: Path) -> Path:
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    """Name the plain files of a folder, without one that was made as large as a disk."""
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return sorted(path for path in files if path.stat().st_size < 2**20)
 
 
 def _object(file: Path) -> dict[str, Any]:
