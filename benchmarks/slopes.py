@@ -1,0 +1,237 @@
+"""How the time of every reader and every check grows with its data: each size is twice the one before.
+
+    python benchmarks/slopes.py [--seconds 1.0]
+
+For every format of the table there are ordinary sentences, one sentence that is as long as all of them together, and
+shapes that invite quadratic work: nested and overlapping annotation, tags that never end, runs of spaces. The slope is
+the time of the last size divided by that of the size before: 2 is linear, 4 is quadratic. Sizes are doubled until one
+takes longer than --seconds or the file has 24 MB. Exits with 1 if a slope is above 2.6 where the larger size takes more
+than half a second.
+"""
+
+import argparse
+import gc
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from retainer.data.checks import annotation, findings, type_clashes, unreadable_scripts
+from retainer.data.checks.names import similar_types
+from retainer.data.corpus import Corpus
+from retainer.data.formats.table import FORMATS
+from retainer.data.io import read
+from retainer.data.spans import Sentence, Span
+from retainer.data.text_files import write_text_file
+from retainer.errors import InputError
+
+STEEP = 2.6
+COUNTS = 0.5
+LARGEST = 24_000_000
+FIRST = 1000
+Make = Callable[[int], Callable[[], object]]
+"""Makes data of a size, and returns the work on it."""
+
+
+def sentences(count: int, length: int = 20) -> tuple[Sentence, ...]:
+    """Make sentences of invented words, of which every fourth is an entity."""
+    words = [tuple(f"w{(31 * row + at) % 9973}" for at in range(length)) for row in range(count)]
+    return tuple(Sentence(row, tuple(Span(at, at + 1, "x") for at in range(0, length, 4))) for row in words)
+
+
+def reading(format: str, make: Callable[[int], str | dict[str, str]], place: Path) -> Make:
+    """Return the work of reading what ``make`` writes in a format; a refusal is an answer too."""
+
+    def prepared(size: int) -> Callable[[], object]:
+        content, file = make(size), place / f"{format}-{size}"
+        place.mkdir(exist_ok=True)
+        if isinstance(content, str):
+            file.write_text(content, encoding="utf-8")
+        elif not file.exists():
+            write_text_file(content, str(file))
+
+        def work() -> object:
+            try:
+                return read(file, format)
+            except InputError:
+                return None
+
+        return work
+
+    return prepared
+
+
+def notes(text: str, tags: Iterator[tuple[int, int]]) -> str:
+    """Write a note of I2B2."""
+    marks = "".join(f'<N id="P" start="{start}" end="{end}" TYPE="x"/>' for start, end in tags)
+    return f"<deIdi2b2><TEXT>{text}</TEXT><TAGS>{marks}</TAGS></deIdi2b2>"
+
+
+def brat(text: str, tags: Iterator[tuple[int, int]]) -> dict[str, str]:
+    """Write a document of brat."""
+    return {"1.txt": text, "1.ann": "".join(f"T{n}\tx {start} {end}\n" for n, (start, end) in enumerate(tags))}
+
+
+def task(count: int) -> str:
+    """Write a task of Label Studio with regions over all of its text."""
+    value = {"start": 0, "end": 4 * count, "labels": ["x"]}
+    results = [{"type": "labels", "value": value}] * count
+    return json.dumps([{"data": {"text": "word" * count}, "annotations": [{"result": results}]}])
+
+
+ODD: dict[tuple[str, str], Callable[[int], str | dict[str, str]]] = {
+    ("conll", "spaces after a tag"): lambda n: f'x\tB-x{" " * (20 * n)}"\n',
+    ("conll", "many types"): lambda n: "".join(f"w\tB-t{at}\n" for at in range(n)),
+    ("conll", "one long line"): lambda n: "w " * (10 * n) + "O\n",
+    ("conll2012", "nested entities"): lambda n: "\n".join(
+        ["#begin document (a); part 0", f"a 0 0 w - - - - - - {'(x' * n}* -", f"a 0 1 w - - - - - - *{')' * n} -"]
+    ),
+    ("enamex", "tags without an end"): lambda n: '<DOC DOCNO="a">\n' + "<ENAMEX " * (10 * n),
+    ("enamex", "nested entities"): lambda n: f"<DOC>\n{'<ENAMEX TYPE=' + chr(34) + 'x' + chr(34) + '>'}w" * n,
+    ("i2b2", "nested elements"): lambda n: "<deIdi2b2>" + "<a>" * (10 * n),
+    ("i2b2", "tags over everything"): lambda n: notes("word " * n, ((0, 5 * n - at) for at in range(n))),
+    ("i2b2", "nested tags"): lambda n: notes("word " * n, ((at, 5 * n - at) for at in range(n))),
+    ("i2b2", "tags in one line"): lambda n: notes("word " * n, ((5 * at, 5 * at + 4) for at in range(n))),
+    ("brat", "tags over everything"): lambda n: brat("word " * n, ((0, 5 * n - at) for at in range(n))),
+    ("brat", "pieces"): lambda n: {
+        "1.txt": "w " * n,
+        "1.ann": "T1\tx " + ";".join(f"{2 * at} {2 * at + 1}" for at in range(n)) + "\n",
+    },
+    ("labelstudio", "regions over everything"): task,
+    ("jsonl", "spaces after a brace"): lambda n: "{" + " " * (20 * n) + "x",
+    ("jsonl", "nested lists"): lambda n: '{"text": ' + "[" * (10 * n),
+    ("jsonl", "many keys"): lambda n: json.dumps({f"k{at}": at for at in range(5 * n)}),
+    ("doccano", "spans over everything"): lambda n: json.dumps({"text": "word" * n, "label": [[0, 4 * n, "x"]] * n}),
+    ("prodigy", "tokens over everything"): lambda n: json.dumps(
+        {"text": "word" * n, "spans": [], "tokens": [{"start": 0, "end": 4 * n}] * n}
+    ),
+}
+"""Shapes that invite quadratic work, by their format."""
+
+
+def on(make: Callable[[int], Corpus], check: Callable[[Corpus], object]) -> Make:
+    """Return the work of a check on a corpus; what it yields is consumed."""
+
+    def prepared(size: int) -> Callable[[], object]:
+        corpus = make(size)
+        return lambda: list(check(corpus))  # type: ignore[call-overload]
+
+    return prepared
+
+
+def shapes() -> dict[str, Callable[[int], Corpus]]:
+    """Return corpora of many short sentences, of one long sentence, of long entities and of many types."""
+
+    def long_entities(n: int) -> Corpus:
+        spans = [Span(at, at + n // 2, "x") for at in range(0, 20 * n - n, n)]
+        return Corpus((Sentence(("w",) * (20 * n), tuple(spans)),) * 3)
+
+    def many_types(n: int) -> Corpus:
+        return Corpus(tuple(Sentence(("w",), (Span(0, 1, f"t-{at}"),)) for at in range(n)))
+
+    return {
+        "short sentences": lambda n: Corpus(sentences(n)),
+        "one long sentence": lambda n: Corpus(sentences(1, 20 * n)),
+        "long entities": long_entities,
+        "many types": many_types,
+    }
+
+
+def guessed(corpus: Corpus) -> object:
+    """Look for clashes with a model that finds every word."""
+    found = [tuple(Span(at, at + 1, "y") for at in range(len(one.words))) for one in corpus]
+    return type_clashes(corpus, found, ["y"])
+
+
+def spelled(corpus: Corpus) -> object:
+    """Look for scripts that a model cannot read."""
+    return unreadable_scripts(corpus, ([[1]] * len(one.words) for one in corpus), 0)
+
+
+CHECKS: dict[str, Callable[[Corpus], object]] = {
+    **{
+        name: getattr(annotation, name)
+        for name in ("duplicate_texts", "conflicting_annotations", "missed_mentions", "odd_edges", "rare_types")
+    },
+    "similar_types": similar_types,
+    "type_clashes": guessed,
+    "unreadable_scripts": spelled,
+    "all findings": findings,
+}
+
+
+def works(place: Path) -> Iterator[tuple[str, str, Make]]:
+    """Yield everything that is measured."""
+    for name, format in FORMATS.items():
+        written = format.write
+        yield name, "short sentences", reading(name, lambda n, write=written: write(sentences(n)), place / "a")
+        yield (
+            name,
+            "one long sentence",
+            reading(name, lambda n, write=written: write(sentences(1, 20 * n)), place / "b"),
+        )
+        for (of, shape), make in ODD.items():
+            if of == name:
+                yield name, shape, reading(name, make, place / shape)
+    for check, call in CHECKS.items():
+        for shape, corpus in shapes().items():
+            yield check, shape, on(corpus, call)
+
+
+def doubled(make: Make, enough: float) -> tuple[int, float, float]:
+    """Double a size until it takes long enough; return it, its time and that of half of it.
+
+    What looks steep is measured again, and the best of all times counts: other programs disturb a time, and they only
+    ever make it longer. What is still steep is doubled once more.
+    """
+    size, before = FIRST, 0.0
+    while True:
+        seconds = timed(make(size))
+        if seconds >= enough or 20 * size * 6 >= LARGEST:
+            break
+        size, before = 2 * size, seconds
+    half, whole = before or seconds, seconds
+    for _ in range(3):
+        if not is_steep(half, whole):
+            break
+        half, whole = min(half, timed(make(size // 2))), min(whole, timed(make(size)))
+    if is_steep(half, whole):  # a table that has outgrown a cache is steep once, quadratic work is steep every time
+        size, half, whole = 2 * size, whole, timed(make(2 * size))
+    return size, whole, half
+
+
+def is_steep(half: float, whole: float) -> bool:
+    """Say whether the larger of two sizes takes too long, compared with the smaller."""
+    return whole > STEEP * half and whole > COUNTS
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Return the processor's seconds of some work, without those of collecting what earlier work left behind."""
+    gc.collect()
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def main() -> int:
+    """Measure, print, and say whether everything is about linear."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=1.0)
+    options = parser.parse_args()
+    steep = 0
+    print(f"{'what':24} {'shape':26} {'size':>8} {'half':>8} {'whole':>8} {'slope':>6}")
+    with tempfile.TemporaryDirectory() as place:
+        for what, shape, make in works(Path(place)):
+            size, whole, half = doubled(make, options.seconds)
+            slope, bad = whole / max(half, 1e-6), is_steep(half, whole)
+            steep += bad
+            mark = "  too steep" if bad else ""
+            print(f"{what:24} {shape:26} {size:8} {half:8.3f} {whole:8.3f} {slope:6.2f}{mark}", flush=True)
+    print(f"{steep} too steep" if steep else "everything is about linear")
+    return 1 if steep else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
