@@ -2,8 +2,9 @@
 
     python benchmarks/attack.py [--quick] [--only http,kill] [--out results/attack.json]
 
-Runs the programs below, each in a process of its own, one after the other, and shows the last lines of each. `--quick`
-takes at most three minutes on two cores, all of it at most an hour. The exit status is 1 if one of them fails.
+Runs the programs below, each in a process of its own, and shows the last lines of each. All of it takes at most an hour
+on two cores, one program after the other; `--quick` at most three minutes, two at a time and without slopes, which need
+quiet. The exit status is 1 if one of them fails.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import json
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,9 @@ PROGRAMS = {
     "serving": ("attack_serving.py", "a server under load, with swaps, damage and kills"),
     "slopes": ("slopes.py", "time against size, for every reader and check"),
 }
-"""What is attacked, by name: the program and what it does."""
+"""What is attacked, by name: the program and what it does; those that take longest come first."""
+NEEDS_QUIET = ("slopes",)
+"""What measures time, and so is left out where two run at once."""
 TAIL = 3_000
 """How much of what a program says is kept."""
 
@@ -33,11 +37,10 @@ TAIL = 3_000
 def attacked(name: str, quick: bool) -> dict[str, Any]:
     """Run one program, pass on what it says, and return what became of it."""
     program, what = PROGRAMS[name]
-    print(f"\n== {name}: {what}", flush=True)
     began = time.perf_counter()
     call = [sys.executable, str(HERE / program), *(["--quick"] if quick else [])]
     done = subprocess.run(call, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
-    print(done.stdout[-TAIL:], end="", flush=True)
+    print(f"\n== {name}: {what}\n{done.stdout[-TAIL:]}", end="", flush=True)
     return {
         "attack": name,
         "what": what,
@@ -54,10 +57,12 @@ def main() -> int:
     parser.add_argument("--only", help=f"some of {','.join(PROGRAMS)}")
     parser.add_argument("--out")
     options = parser.parse_args()
-    names = options.only.split(",") if options.only else list(PROGRAMS)
+    usual = [name for name in PROGRAMS if not options.quick or name not in NEEDS_QUIET]
+    names = options.only.split(",") if options.only else usual
     if unknown := [name for name in names if name not in PROGRAMS]:
         parser.error(f"no attack is called {unknown[0]!r}; there are {', '.join(PROGRAMS)}")
-    rows = [attacked(name, options.quick) for name in names]
+    with ThreadPoolExecutor(2 if options.quick else 1) as pool:
+        rows = list(pool.map(lambda name: attacked(name, options.quick), names))
     print("\nattack    result  seconds")
     for row in rows:
         print(f"{row['attack']:9} {'passed' if row['passed'] else 'FAILED':7} {row['seconds']:7.0f}  {row['what']}")
