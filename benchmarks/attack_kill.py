@@ -102,9 +102,8 @@ def killed(run: Run, draw: random.Random, seconds: tuple[float, float]) -> bool:
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
     moment = f"{wait:.2f} s after {'its first epoch' if after_an_epoch else 'its start'}"
-    print(
-        f"{'killed' if process.returncode < 0 else 'ended':8} {moment:32} {run.epoch:>8}  {'yes' if run.resumed else ''}"
-    )
+    end, again = "killed" if process.returncode < 0 else "ended", "yes" if run.resumed else ""
+    print(f"{end:8} {moment:32} {run.epoch:>8}  {again}")
     return process.returncode == 0 or run.out.exists()
 
 

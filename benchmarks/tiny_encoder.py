@@ -1,4 +1,4 @@
-"""An encoder of a few thousand weights, made on the spot: for programs that try what surrounds a model, not the model."""
+"""An encoder of a few thousand weights, made on the spot: for programs that try all but the model."""
 
 from pathlib import Path
 

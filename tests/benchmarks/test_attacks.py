@@ -1,0 +1,107 @@
+"""The programs that attack: each notices what it is there to notice."""
+
+import importlib
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+from retainer.data.formats.table import FORMATS
+
+
+@pytest.fixture(scope="module")
+def program():
+    folder = str(Path(__file__).parents[2] / "benchmarks")
+    sys.path.insert(0, folder)
+    yield importlib.import_module
+    sys.path.remove(folder)
+
+
+class TestData:
+    @pytest.fixture
+    def attack(self, program):
+        return program("attack_data")
+
+    def test_every_format_in_every_way_is_read_or_refused(self, attack, tmp_path, monkeypatch):
+        monkeypatch.setattr(attack, "called", lambda argv: "")  # the verbs take their time
+        tally = {way: attack.Tally() for way in attack.WAYS}
+        for number in range(70):
+            attack.one(f"test-{number}", tmp_path / "file", tmp_path, tally)
+        assert sum(one.files for one in tally.values()) > 50
+        assert [failure for one in tally.values() for failure in one.failed] == []
+        assert sum(one.read for one in tally.values()) > 10 and sum(one.refused for one in tally.values()) > 10
+
+    def test_ways_give_the_same_for_the_same_seed(self, attack):
+        data = b"a\tB-x\nb\tO\n\n" * 20
+        for way in attack.WAYS.values():
+            if way is not attack.empty:  # which has random bytes
+                assert way(data, random.Random(1)) == way(data, random.Random(1))
+
+    def test_failures_are_noticed(self, attack, tmp_path, monkeypatch, capsys):
+        file = tmp_path / "a.conll"
+        file.write_text("a\tB-x\n")
+        monkeypatch.setattr(attack, "retainer", lambda argv: 3)
+        assert "status 3" in attack.called(["check"])
+        monkeypatch.setattr(attack, "retainer", lambda argv: 0 * sys.stdout.write("\x1b[2J"))
+        assert "steers the terminal" in attack.called(["check"])
+        monkeypatch.setattr(attack, "retainer", lambda argv: 2 + 0 * sys.stderr.write("retainer: " + "x" * 9000))
+        assert "9010 characters" in attack.called(["check"])
+        monkeypatch.setattr(attack, "read", lambda *_: 1 / 0)
+        assert "ZeroDivisionError" in attack.tried(file, None, tmp_path)[1]
+        tally = {"healthy": attack.Tally(1, 0, 1, ["file 1: broken"])}
+        assert attack.told(tally, 0.0) == 1 and attack.told({"healthy": attack.Tally()}, 501.0) == 1
+        assert attack.told({"healthy": attack.Tally(1, 1)}, 100.0) == 0
+        assert "file 1: broken" in capsys.readouterr().out
+
+
+class TestSlopes:
+    @pytest.fixture
+    def slopes(self, program):
+        return program("slopes")
+
+    def test_every_format_and_check_is_there(self, slopes, tmp_path):
+        measured = {what for what, _, _ in slopes.works(tmp_path)}
+        assert measured == {*FORMATS, *slopes.CHECKS}
+        assert {of for of, _ in slopes.ODD} == set(FORMATS)
+
+    def test_every_work_can_be_done(self, slopes, tmp_path):
+        for _, _, make in slopes.works(tmp_path):
+            make(20)()
+
+    @pytest.mark.parametrize(("power", "steep"), [(1, False), (2, True)])
+    def test_quadratic_work_is_steep(self, slopes, monkeypatch, power, steep):
+        clock = [0.0]
+        monkeypatch.setattr(slopes.time, "process_time", lambda: clock[0])
+
+        def make(size):
+            def work():
+                clock[0] += 0.1 * (size / slopes.FIRST) ** power
+
+            return work
+
+        size, whole, half = slopes.doubled(make, 1.0)
+        assert slopes.is_steep(half, whole) == steep and whole / half == pytest.approx(2**power)
+
+
+class TestKill:
+    def test_a_difference_is_noticed(self, program, tmp_path, capsys):
+        attack = program("attack_kill")
+        run = attack.Run(tmp_path, "v", 2)
+        run.out.mkdir()
+        (run.out / "model.safetensors").write_bytes(b"weights")
+        (run.out / "retainer.json").write_text('{"scores": {"history": [{"dev": 1, "seconds": 2}], "per_type": {}}}')
+        assert attack.compared(run, run.result()) == 0
+        assert attack.compared(run, (b"weighty", "[]")) == 2
+        (tmp_path / "v.partial").mkdir()
+        assert attack.compared(run, run.result()) == 1
+        assert "weights DIFFER, history DIFFERS" in capsys.readouterr().out
+
+    def test_the_command_keeps_every_epoch(self, program, tmp_path, monkeypatch):
+        from retainer.training import learn
+
+        made = learn.Checkpoint
+        monkeypatch.setattr(learn, "Checkpoint", made)
+        code = program("attack_kill").LEARN.replace("sys.exit(main(sys.argv[1:]))", "")
+        exec(code, {})
+        assert learn.Checkpoint(tmp_path, "k", 60.0, str).interval == 0.0
