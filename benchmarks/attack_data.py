@@ -68,7 +68,7 @@ def cut(data: bytes, draw: random.Random) -> bytes:
 
 def flipped(data: bytes, draw: random.Random) -> bytes:
     """Flip some bits."""
-    damaged = bytearray(data)
+    damaged = bytearray(data or b" ")
     for _ in range(draw.choice((1, 2, 5, 20, 200))):
         damaged[draw.randrange(len(damaged))] ^= 1 << draw.randrange(8)
     return bytes(damaged)
@@ -143,6 +143,8 @@ def values(data: bytes, draw: random.Random) -> bytes:
             json.loads(text) if text.lstrip().startswith("[") else [json.loads(line) for line in text.splitlines()]
         )
     except ValueError:
+        records = []
+    if not records or not all(isinstance(record, dict) for record in records):
         return data + json.dumps(draw.choice(ODD_VALUES)).encode()
     for _ in range(draw.randrange(1, 4)):
         _change(draw.choice(records), draw)

@@ -6,6 +6,7 @@ import pytest
 
 from retainer.cli.main import main
 from retainer.data.formats.labelstudio import (
+    FURTHER_ANNOTATIONS,
     read_labelstudio,
     sniff_labelstudio,
     suggest_labelstudio,
@@ -281,3 +282,9 @@ def test_convert_there_and_back(tmp_path, monkeypatch, capsys):
     (tmp_path / "d.json").write_text(tasks(task(annotation(region()), annotation())))
     assert main(["convert", "d.json", "d.conll"]) == 0
     assert "note: 1 further annotations of a task, of which the first counts" in capsys.readouterr().err
+
+
+def test_a_row_whose_number_is_not_one():
+    row = {"id": [1], "annotator": 1, "text": "a b", "label": [{"start": 0, "end": 1, "labels": ["x"]}]}
+    corpus = read_labelstudio(json.dumps([row, row]))
+    assert len(corpus) == 1 and corpus.oddities == {FURTHER_ANNOTATIONS: 1}

@@ -118,7 +118,7 @@ class _AnnotationChooser:
 
     def __init__(self, corrected: bool, oddities: Counter[str]) -> None:
         self._corrected, self._oddities = corrected, oddities
-        self._ids: set[Any] = set()
+        self._ids: set[str] = set()
 
     def regions(self, task: JsonRecord) -> list[_Region] | None:
         """Return the regions of a task, or None where it is skipped."""
@@ -139,10 +139,11 @@ class _AnnotationChooser:
                 f"found the keys {found}; a list must hold tasks of Label Studio (data "
                 "and annotations); write records of other tools as one JSON object per line"
             )
-        if task.get("id") is not None and task["id"] in self._ids:
+        id_ = repr(task.get("id"))  # a damaged file may have a list there
+        if task.get("id") is not None and id_ in self._ids:
             self._oddities[FURTHER_ANNOTATIONS] += 1
             return None
-        self._ids.add(task.get("id"))
+        self._ids.add(id_)
         parts = [each_member(task, key, lambda item: self._value(require_kind(item, dict))) for key in keys]
         return [region for part in parts for region in part if region is not None]
 

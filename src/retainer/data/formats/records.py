@@ -105,6 +105,8 @@ def _refuse_surrogates(record: JsonRecord) -> None:
     """Refuse half a character, which JSON can hold and no tokenizer or file can."""
     try:
         record_line(record).encode()
+    except RecursionError as error:
+        raise InputError("it is nested too deeply; is the file damaged?") from error
     except UnicodeEncodeError as error:
         raise InputError("found half a surrogate pair, which is not a character; remove it") from error
 
