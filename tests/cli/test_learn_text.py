@@ -119,6 +119,14 @@ class TestRepeating:
         out, err = capsys.readouterr()
         assert "the text differs" in err and "other weights" in out
 
+    def test_a_prior_without_the_dev_file_it_was_corrected_on(self, here, capsys):
+        write(generate(40, seed=9, types=["city"]), "dev.conll", "conll")
+        assert main([*CALL, "--method", "retain", "--dev", "dev.conll"]) == 0
+        capsys.readouterr()
+        for more in ([], ["--dry-run"]):
+            assert main([*AGAIN, *more]) == 2
+            assert "it had a dev set of 40 sentences (--dev)" in capsys.readouterr().err
+
     def test_text_where_there_was_none(self, here, capsys):
         assert main(CALL) == 0
         assert main([*AGAIN, "--text", "text.txt"]) == 2 and "it had no --text" in capsys.readouterr().err

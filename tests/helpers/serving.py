@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from contextlib import asynccontextmanager, contextmanager
 from threading import Thread
@@ -148,13 +149,14 @@ class Process(Listening):
             env={**os.environ, "HF_HUB_OFFLINE": "1"},
         )
         self.lines = []
-        while True:
-            line = self.process.stderr.readline()
+        self.reader = threading.Thread(target=lambda: self.lines.extend(self.process.stderr), daemon=True)
+        for line in self.process.stderr:
             self.lines.append(line)
-            found = re.search(r"on (http://[\d.]+:(\d+)),", line)
-            if found or not line:
+            if found := re.search(r"on (http://[\d.]+:(\d+)),", line):
                 break
-        assert found, "".join(self.lines)
+        else:
+            raise AssertionError("".join(self.lines))
+        self.reader.start()
         self.address, self.port = found[1], int(found[2])
 
     def stop(self):
@@ -164,8 +166,9 @@ class Process(Listening):
 
     def ended(self):
         """Wait for the end, and return the exit status."""
-        self.lines += self.process.communicate(timeout=60)[1].splitlines(keepends=True)
-        return self.process.returncode
+        status = self.process.wait(timeout=60)
+        self.reader.join()
+        return status
 
 
 def received(connection):
@@ -202,7 +205,7 @@ def started(*arguments, descriptors=1024):
     finally:
         if server.process.poll() is None:
             server.process.kill()
-            server.process.wait()
+            server.ended()
         server.process.stderr.close()
 
 

@@ -108,6 +108,12 @@ class TestLearning:
         none = LearnRequest(picked, start, **asked, recipe=Recipe(prior="none")).resolve()
         assert none.recipe.prior == "none" and not none.prior_obstacle
 
+    def test_text_that_is_not_drawn_corrects_nothing(self, parts):
+        start, picked, text = parts
+        asked = {"method": "retain", "text": text, "device": "cpu", "recipe": Recipe(text_share=0)}
+        task = LearnRequest(picked, start, **asked).resolve()
+        assert task.text is None and task.recipe.prior == "none" and "neither is given" in task.prior_obstacle
+
     def test_a_type_that_is_taught_again_has_the_offset_of_text_alone(self, parts, monkeypatch):
         start, _, text = parts
         asked = []

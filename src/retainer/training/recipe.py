@@ -79,6 +79,8 @@ class Recipe:
 
     def __post_init__(self) -> None:
         """Refuse values with which nothing can be learned."""
+        for field in (one.name for one in dataclasses.fields(self) if one.type == "float"):
+            object.__setattr__(self, field, float(getattr(self, field)))  # 1 and 1.0 have one key
         for field in ("epochs", "batch", "base_lr", "lr", "head_factor", "repeat", "text_limit"):
             if not getattr(self, field) > 0:
                 raise InputError(f"{field} must be above 0, not {getattr(self, field)}")
@@ -99,8 +101,7 @@ class Recipe:
                 wanted = " or ".join(get_args(hint)) or _KINDS[hint]
                 close = nearest(str(value), get_args(hint))
                 raise InputError(f"{field} of the recipe must be {wanted}, not {value!r}{close}")
-        whole = {field: float(value) for field, value in changes.items() if get_type_hints(Recipe)[field] is float}
-        return dataclasses.replace(self, **{**changes, **whole})  # 1 and 1.0 are one value, with one key
+        return dataclasses.replace(self, **changes)
 
     def fitted(self, sentences: int) -> Recipe:
         """Return the recipe for a slice of this size: what a large batch saves, a small slice lacks in steps."""

@@ -95,7 +95,8 @@ class LearnRequest:
         shown = hide(corpus, chosen)
         train, held_out = (shown, None) if dev is not None else hold_out(shown, self.recipe.holdout, self.seed)
         text = None if self.text is None else self._drawn_text(self.text, version, len(train))
-        prior, obstacle = prior_source(self.recipe.prior, method.prior_correction, version.tagger, self.given)
+        given = self.given if text is not None else self.given - {"text"}  # a share of 0 draws none of it
+        prior, obstacle = prior_source(self.recipe.prior, method.prior_correction, version.tagger, given)
         version, split_rows = _without_split_types(version, new)
         return LearnTask(
             version=version,
