@@ -22,7 +22,8 @@ HERE = Path(__file__).parent
 PROGRAMS = {
     "data": ("attack_data.py", "bad data files through the readers and the verbs"),
     "versions": ("attack_versions.py", "damaged version folders through verify, load and the verbs"),
-    "kill": ("attack_kill.py", "kill -9 of what writes, started again"),
+    "kill": ("attack_kill.py", "kill -9 of learn at random moments, started again"),
+    "events": ("attack_events.py", "kill -9 of every verb that writes, at its file events"),
     "http": ("attack_http.py", "clients that are slow, silent, many, or lie"),
     "serving": ("attack_serving.py", "a server under load, with swaps, damage and kills"),
     "slopes": ("slopes.py", "time against size, for every reader and check"),

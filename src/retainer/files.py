@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import hashlib
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from retainer.errors import InputError
 
@@ -17,7 +19,7 @@ if sys.platform != "win32":
     import fcntl
 
 UNFINISHED = ".unfinished"
-"""How the name of a folder ends that a run still writes, or that a killed run left behind."""
+"""How the name of a file or folder ends that a run still writes, or that a killed run left behind."""
 
 
 def require_free(path: str | Path) -> Path:
@@ -75,17 +77,20 @@ def write_text(path: Path, text: str) -> None:
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file in one step: readers see the old one or the new one, never half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    _remove_stale(path)
+    scratch, lock = _locked(path, _make_file)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with scratch.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
+        os.chmod(scratch, 0o644)
+        os.replace(scratch, path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        scratch.unlink(missing_ok=True)
         raise
+    finally:
+        os.close(lock)
 
 
 @contextlib.contextmanager
@@ -113,7 +118,7 @@ def scratch_folder(path: Path) -> Iterator[Path]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _remove_stale(path)
-        scratch, lock = _locked_folder(path)
+        scratch, lock = _locked(path, tempfile.mkdtemp)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from None
     try:
@@ -123,19 +128,25 @@ def scratch_folder(path: Path) -> Iterator[Path]:
         os.close(lock)
 
 
-def _locked_folder(path: Path) -> tuple[Path, int]:
-    """Make a scratch folder and lock it; one that another process took for stale in between is made again."""
+def _make_file(**name: Any) -> str:
+    handle, path = tempfile.mkstemp(**name)
+    os.close(handle)
+    return str(path)
+
+
+def _locked(path: Path, make: Callable[..., str]) -> tuple[Path, int]:
+    """Make a scratch file or folder and lock it; one that another process took for stale in between is made again."""
     while True:
-        scratch = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=UNFINISHED))
+        scratch = Path(make(dir=path.parent, prefix=f".{path.name}.", suffix=UNFINISHED))
         with contextlib.suppress(FileNotFoundError):
             lock = os.open(scratch, os.O_RDONLY)
-            if _is_locked(lock) is not None and scratch.is_dir():
+            if _is_locked(lock) is not None and scratch.exists():
                 return scratch, lock
             os.close(lock)
 
 
 def _is_locked(descriptor: int) -> bool | None:
-    """Lock a folder until its descriptor is closed, at the latest when the process ends; None if another has done so.
+    """Lock a file or folder until its descriptor is closed, at the latest when the process ends; None if it is held.
 
     Where the system has no such locks, return False; what killed runs leave behind then stays.
     """
@@ -151,14 +162,18 @@ def _is_locked(descriptor: int) -> bool | None:
 
 
 def _remove_stale(path: Path) -> None:
-    """Remove the scratch folders for a place whose processes no longer live."""
+    """Remove the scratch files and folders for a place whose processes no longer live."""
     with contextlib.suppress(OSError):
-        for folder in list(path.parent.iterdir()):
-            if folder.name.startswith(f".{path.name}.") and is_unfinished(folder) and not folder.is_symlink():
-                lock = os.open(folder, os.O_RDONLY)
-                if _is_locked(lock):
-                    shutil.rmtree(folder, ignore_errors=True)
-                os.close(lock)
+        for left in list(path.parent.glob(f".{glob.escape(path.name)}.*{UNFINISHED}")):
+            is_folder = left.is_dir()
+            if left.is_symlink() or not (is_folder or left.is_file()):
+                continue  # a stranger's
+            lock = os.open(left, os.O_RDONLY)
+            if _is_locked(lock) and is_folder:
+                shutil.rmtree(left, ignore_errors=True)
+            elif _is_locked(lock):
+                left.unlink(missing_ok=True)
+            os.close(lock)
 
 
 def is_unfinished(folder: Path) -> bool:

@@ -1,12 +1,14 @@
 """The programs that attack: each notices what it is there to notice."""
 
 import importlib
+import os
 import random
 import sys
 from pathlib import Path
 
 import pytest
 
+from retainer.cli.main import VERBS
 from retainer.data.formats.table import FORMATS
 
 
@@ -73,6 +75,7 @@ class TestSlopes:
     def test_quadratic_work_is_steep(self, slopes, monkeypatch, power, steep):
         clock = [0.0]
         monkeypatch.setattr(slopes.time, "process_time", lambda: clock[0])
+        monkeypatch.setattr(slopes.gc, "collect", lambda: 0)  # all that other tests left behind takes its time
 
         def make(size):
             def work():
@@ -82,6 +85,60 @@ class TestSlopes:
 
         size, whole, half = slopes.doubled(make, 1.0)
         assert slopes.is_steep(half, whole) == steep and whole / half == pytest.approx(2**power)
+
+
+class TestEvents:
+    @pytest.fixture
+    def attack(self, program):
+        return program("attack_events")
+
+    def test_every_verb_that_writes_is_there(self, attack):
+        writing = {verb.split()[0] for verb in attack.VERBS}
+        assert set(VERBS) - writing == {"predict", "serve", "log", "verify", "check"}
+
+    def test_what_changes_a_file_is_an_event(self, attack, tmp_path):
+        inside, write = str(tmp_path / "a"), os.O_WRONLY | os.O_CREAT
+        assert attack.is_change("open", (inside, "w", write), tmp_path)
+        assert attack.is_change("os.rename", (inside, "b", -1, -1), tmp_path)
+        assert not attack.is_change("open", (inside, "r", os.O_RDONLY), tmp_path)
+        assert not attack.is_change("open", ("/dev/null", "w", write), tmp_path)
+        assert not attack.is_change("open", (3, "w", write), tmp_path)
+        assert not attack.is_change("import", ("json", None), tmp_path)
+
+    def killed(self, attack, monkeypatch, tmp_path, first, again, status=(-9, 0)):
+        """What is wrong with a verb that writes these files when it is killed, and these when it is given again."""
+        calls = iter(zip(status, (first, again), strict=True))
+
+        def run(command, folder, kill_at=0):
+            ends, files = next(calls)
+            for name, text in files.items():
+                (folder / name).write_text(text)
+            return ends, 1, "it said"
+
+        monkeypatch.setattr(attack, "run", run)
+        tally = attack.Tally(1)
+        (tmp_path / "wanted").mkdir()
+        (tmp_path / "wanted" / "out").write_text("whole")
+        attack.killed("verb", tmp_path / "run", attack.content(tmp_path / "wanted"), 1, tally)
+        return tally.wrong
+
+    def test_a_verb_that_is_whole_or_absent(self, attack, monkeypatch, tmp_path):
+        assert self.killed(attack, monkeypatch, tmp_path, {}, {"out": "whole"}) == []
+
+    @pytest.mark.parametrize(
+        ("first", "again", "status", "wrong"),
+        [
+            ({"out": "ha"}, {"out": "whole"}, (-9, 0), "out was half written"),
+            ({}, {"out": "other"}, (-9, 0), "out differs"),
+            ({}, {}, (-9, 0), "out differs"),
+            ({".out.a": ""}, {"out": "whole"}, (-9, 0), ".out.a was left behind"),
+            ({}, {"out": "whole"}, (-9, 3), "ended with status 3"),
+            ({}, {"out": "whole"}, (0, 0), "before it could be killed"),
+        ],
+    )
+    def test_what_is_wrong_is_noticed(self, attack, monkeypatch, tmp_path, first, again, status, wrong):
+        [found] = self.killed(attack, monkeypatch, tmp_path, first, again, status)
+        assert wrong in found
 
 
 class TestKill:

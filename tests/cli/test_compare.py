@@ -80,30 +80,6 @@ def refused(run, here):
     return call
 
 
-LEFT = """
-import json, os, sys, tempfile
-import retainer.comparison.compare, retainer.versions.version, transformers.models.bert.modeling_bert
-from retainer.cli.main import main
-
-ends = []
-for call in sys.argv[1:]:
-    reader, writer = os.pipe()
-    os.close(reader)
-    with tempfile.TemporaryFile() as said:
-        child = os.fork()
-        if child == 0:
-            os.dup2(writer, 1)
-            os.dup2(said.fileno(), 2)
-            sys.exit(main(call.split()))
-        os.close(writer)
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        said.seek(0)
-        ends.append((status, said.read().decode()))
-print(json.dumps(ends))
-"""
-"""Calls of which nobody reads the output, each to the very end of its process; what they need is loaded once."""
-
-
 def document(run, *argv):
     status, out, err = run(*argv, "--json")
     return status, json.loads(out), err
@@ -240,15 +216,6 @@ class TestGates:
         assert (
             status == 0 and "--max-drop 0: passed by artist" in err and "--min-agreement 100: passed by artist" in err
         )
-
-    def test_a_reader_that_leaves_early_changes_nothing(self, here):
-        gates = {"": 0, "--min-agreement 90": 1}
-        cases = [(gate, form) for form in ("--json", "--show 1000") for gate in gates]
-        calls = [f"compare models/v1 models/forgets texts.txt {' '.join(case)} --device cpu" for case in cases]
-        done = subprocess.run([sys.executable, "-c", LEFT, *calls], capture_output=True, text=True, check=True)
-        for (gate, _), (status, said) in zip(cases, json.loads(done.stdout), strict=True):
-            assert status == gates[gate] and ("--min-agreement 90: no" in said) == bool(gate), said
-            assert "Traceback" not in said and "Exception ignored" not in said
 
     def test_refused(self, refused, here):
         refused("models/v1", "models/v2", "both.conll", "--max-drop", -1, says="--max-drop -1: expected points of F1")

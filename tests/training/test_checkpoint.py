@@ -121,6 +121,30 @@ class TestInterrupted:
         assert not (tmp_path / "v.partial").exists()
 
 
+class TestKilledWhenItsVersionWasWritten:
+    """The state is of no use any more; only the command that left it there can know."""
+
+    @pytest.fixture
+    def left(self, first, few, quick, tmp_path):
+        learn(few, first, recipe=quick, device="cpu", out=tmp_path / "v")
+        (tmp_path / "v.partial").mkdir()
+        (tmp_path / "v.partial.lock").touch()
+        return tmp_path
+
+    def test_the_same_command_removes_it(self, left, first, few, quick):
+        with pytest.raises(InputError, match="exists already"):
+            learn(few, first, recipe=quick, device="cpu", out=left / "v")
+        assert [path.name for path in left.iterdir()] == ["v"]
+
+    def test_that_of_another_run_stays(self, left, first, few, quick):
+        with pytest.raises(InputError, match="exists already"):
+            learn(few, first, recipe=quick, device="cpu", out=left / "v", seed=7)
+        (left / "v" / "retainer.json").write_text("{")
+        with pytest.raises(InputError, match="exists already"):
+            learn(few, first, recipe=quick, device="cpu", out=left / "v")
+        assert sorted(path.name for path in left.iterdir()) == ["v", "v.partial", "v.partial.lock"]
+
+
 class TestFullDisk:
     @pytest.mark.parametrize("error", [FULL, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))])
     def test_costs_the_state_and_not_the_run(self, first, few, quick, tmp_path, monkeypatch, error):

@@ -15,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 from retainer.cli.main import main
 from retainer.errors import InputError
-from retainer.files import new_folder, scratch_folder, sha256
+from retainer.files import new_folder, scratch_folder, sha256, write_text
 from retainer.versions import version as versions
 from retainer.versions.delta import can_unpack
 from retainer.versions.lineage import Lineage
@@ -365,6 +365,24 @@ class TestLeftBehind:
                 pass
             assert (mine / "file").read_text() == "mine"
         assert [path.name for path in tmp_path.iterdir()] == ["v1"]
+
+    def test_half_a_file_is_removed_by_the_next_writer(self, tmp_path):
+        code = f"""
+import os, pathlib; import retainer.files as files
+files.os.fsync = lambda _: os.kill(os.getpid(), 9)
+files.write_text(pathlib.Path({str(tmp_path / "page.html")!r}), "half a page")
+"""
+        assert subprocess.run([sys.executable, "-c", code]).returncode == -9
+        [left] = tmp_path.iterdir()
+        os.mkfifo(tmp_path / ".page.html.a.unfinished")
+        (tmp_path / ".page.html.b.unfinished").symlink_to(left)
+        write_text(tmp_path / "other.html", "another")
+        assert left.exists(), "another place is no reason to remove it"
+        write_text(tmp_path / "page.html", "a page")
+        write_text(tmp_path / "page.html", "a newer page")
+        assert (tmp_path / "page.html").read_text() == "a newer page" and not left.exists()
+        strangers = [".page.html.a.unfinished", ".page.html.b.unfinished"]
+        assert sorted(path.name for path in tmp_path.iterdir()) == [*strangers, "other.html", "page.html"]
 
 
 def test_the_weights_of_the_fixture_differ():

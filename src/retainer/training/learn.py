@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,11 +29,11 @@ from retainer.training.prior import Offsets, corrected
 from retainer.training.progress import Progress
 from retainer.training.recipe import Recipe
 from retainer.training.rehearsal import synthetic_sentences, with_generator
-from retainer.training.reproduce import Reproduction
+from retainer.training.reproduce import Reproduction, record_of
 from retainer.training.request import Data, LearnRequest, RunOptions
-from retainer.training.run_lock import run_lock
+from retainer.training.run_lock import lock_file, run_lock
 from retainer.training.text import Text
-from retainer.versions.lineage import Lineage
+from retainer.versions.lineage import RECORD_FILE, Lineage
 from retainer.versions.stored_parent import require_storable_parent
 from retainer.versions.version import Version
 
@@ -88,6 +91,7 @@ def learn(
 def learn_version(request: LearnRequest, options: RunOptions) -> Version:
     """Carry out a request, and return the next version."""
     if options.out is not None:
+        _forget_finished_run(request, options.out, options.state)
         require_free(options.out)
     if options.reproduces is not None:
         options.reproduces.require_prior_source(request.given)
@@ -104,6 +108,17 @@ def learn_version(request: LearnRequest, options: RunOptions) -> Version:
         return run.repeatable_if_possible()
     with run_lock(options.state, options.out or options.state):
         return _learn_and_write(run, options, parent)
+
+
+def _forget_finished_run(request: LearnRequest, out: Path, state: Path | None) -> None:
+    """Remove the state of a run that was killed when its version was already written; of any other it stays."""
+    if state is None or not lock_file(state).is_file() or not (out / RECORD_FILE).is_file():
+        return
+    with contextlib.suppress(InputError):
+        record, facts = record_of(out / RECORD_FILE).record, json.loads(json.dumps(request.resolve().facts))
+        if all(record.get(name, value) == value for name, value in facts.items()):
+            with run_lock(state, out):
+                shutil.rmtree(state, ignore_errors=True)
 
 
 def _learn_and_write(run: _Run, options: RunOptions, parent: Path | None) -> Version:

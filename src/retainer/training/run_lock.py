@@ -14,6 +14,11 @@ from filelock import FileLock, Timeout
 from retainer.errors import InputError
 
 
+def lock_file(state: Path) -> Path:
+    """Return where the lock of a run lies, whose state is kept in a folder."""
+    return state.with_name(state.name + ".lock")
+
+
 @contextlib.contextmanager
 def run_lock(state: Path, place: Path) -> Iterator[None]:
     """Hold the lock of a run while it learns to ``place``; it lies beside the folder of its state.
@@ -21,7 +26,7 @@ def run_lock(state: Path, place: Path) -> Iterator[None]:
     Another holder is named. The file and the folders that were made for it vanish with the lock; a killed process
     leaves the file, which locks nothing any more.
     """
-    path = state.with_name(state.name + ".lock")
+    path = lock_file(state)
     made = [folder for folder in path.absolute().parents if not folder.exists()]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -169,9 +169,10 @@ def _facts(options: str, sentences: int, results: dict[str, CellResult]) -> dict
 
 def _write(folder: Path, results: dict[str, CellResult], examples: list[Example], facts: dict[str, str]) -> None:
     documents = {method: result.as_dict() for method, result in results.items()}
-    write_document(folder / "report.html", demo_page("Does it forget?", results, examples, facts))
-    write_document(folder / "curves.svg", curves(results))
-    write_document(folder / "cells.json", json_format.dumps(documents, indent=1))
+    with new_folder(folder) as scratch:
+        write_document(scratch / "report.html", demo_page("Does it forget?", results, examples, facts))
+        write_document(scratch / "curves.svg", curves(results))
+        write_document(scratch / "cells.json", json_format.dumps(documents, indent=1))
 
 
 def _verdict(results: dict[str, CellResult]) -> str:
