@@ -1,12 +1,12 @@
 """Thousands of damaged, odd and hostile data files, through the readers, `check` and `learn --dry-run`.
 
-    python benchmarks/attack_data.py [--quick] [--files 10000] [--seed 0]
+    python benchmarks/attack_data.py [--quick] [--files 10000] [--processes 60] [--seed 0]
 
-Every format of the table is written, damaged in one of the ways of WAYS, and read again, all in one process. A file is
-either read or refused: InputError in Python, status 0 or 2 on the command line, and then one printable line of at most
-2,100 characters on stderr. Nothing may take the processor more than 10 s, and after some healthy files the process may
-not grow by more than 500 MB. Prints a table by way of damage, then every failure with the seed of its file (--only
-repeats it); exits with 1 if there is one.
+Every format of the table is written, damaged in one of the ways of WAYS, and read again, all in one process; some more
+files go to the verbs in processes of their own. A file is either read or refused: InputError in Python, status 0 or 2
+on the command line, and then one printable line of at most 2,100 characters on stderr. Nothing may take the processor
+more than 10 s, and after some healthy files the process may not grow by more than 500 MB. Prints a table by way of
+damage, then every failure with the seed of its file (--only repeats it); exits with 1 if there is one.
 """
 
 import argparse
@@ -30,6 +30,7 @@ from pathlib import Path
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+from real_process import Ended, called_as_process
 from tiny_encoder import tiny_encoder
 
 from retainer.cli.main import main as retainer
@@ -232,10 +233,23 @@ def called(argv: list[str]) -> str:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         status = retainer(argv)
-    said = err.getvalue().splitlines()
+    return judged(argv, status, out.getvalue(), err.getvalue())
+
+
+def called_alone(argv: list[str], usual: Ended) -> str:
+    """Run a verb in a process of its own; return what is wrong with how it ended, or took more than is usual."""
+    ended = called_as_process(argv)
+    if ended.seconds - usual.seconds > SECONDS or ended.megabytes - usual.megabytes > MEGABYTES:
+        return f"{argv[0]}: it took {ended.seconds:.1f} s and {ended.megabytes:.0f} MB"
+    return judged(argv, ended.status, ended.out, ended.err)
+
+
+def judged(argv: list[str], status: int, out: str, err: str) -> str:
+    """Return what is wrong with how a verb ended."""
+    said = err.splitlines()
     if status not in (0, 2):
         return f"{argv[0]}: status {status}: {(said or [''])[-1][:300]}"
-    if printable(out.getvalue()) != out.getvalue():
+    if printable(out) != out:
         return f"{argv[0]}: what it prints steers the terminal"
     complaint = [line for line in said if line.startswith("retainer: ")]
     if status == 2 and (len(complaint) != 1 or len(complaint[0]) > SENTENCE or printable(complaint[0]) != complaint[0]):
@@ -256,18 +270,14 @@ def tried(file: Path, format: str | None, encoder: Path) -> tuple[bool, str]:
             return False, f"read: a complaint of {len(str(error))} characters"
     except Exception:
         return False, f"read: {traceback.format_exc(limit=-2)}"
-    learn = [
-        "learn",
-        str(file),
-        "--from",
-        str(encoder),
-        "--out",
-        str(file.parent / "v"),
-        "--dry-run",
-        "--device",
-        "cpu",
-    ]
-    return healthy, called(["check", str(file)]) or called(learn)
+    check, learn = verbs(file, encoder)
+    return healthy, called(check) or called(learn)
+
+
+def verbs(file: Path, encoder: Path) -> tuple[list[str], list[str]]:
+    """Return the calls of the verbs that read a file."""
+    how = ["--from", str(encoder), "--out", str(file.parent / "v"), "--dry-run", "--device", "cpu"]
+    return ["check", str(file)], ["learn", str(file), *how]
 
 
 def one(seed: str, place: Path, encoder: Path, tally: dict[str, Tally]) -> None:
@@ -287,6 +297,30 @@ def one(seed: str, place: Path, encoder: Path, tally: dict[str, Tally]) -> None:
         if wrong:
             mine.failed.append(f"file {seed} ({format}, {way}): {wrong}")
     shutil.rmtree(place)
+
+
+def alone(count: int, seed: str, place: Path, encoder: Path) -> Tally:
+    """Make files like the others, and give each to the verbs in processes of their own."""
+    place.mkdir()
+    mine, healthy = Tally(), put(place, "conll", "healthy", random.Random("healthy"))
+    assert healthy
+    usual = [called_as_process(argv) for argv in verbs(healthy, encoder)]
+    for number in range(count):
+        draw = random.Random(f"{seed}-alone-{number}")
+        shutil.rmtree(place)
+        place.mkdir()
+        format, way = draw.choice(sorted(FORMATS)), draw.choice(sorted(WAYS))
+        file = put(place, format, way, draw)
+        if file is None:
+            continue
+        calls = zip(verbs(file, encoder), usual, strict=True)
+        mine.files += 1
+        mine.failed += [
+            f"file {seed}-alone-{number} ({format}, {way}): {wrong}"
+            for argv, one in calls
+            if (wrong := called_alone(argv, one))
+        ]
+    return mine
 
 
 def warm_up(place: Path, encoder: Path) -> None:
@@ -313,9 +347,10 @@ def memory() -> float:
 def main() -> int:
     """Try all files, print the table, and say whether all went well."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="300 files")
+    parser.add_argument("--quick", action="store_true", help="300 files, and 2 by real processes")
     parser.add_argument("--files", type=int, default=10_000)
     parser.add_argument("--seed", default="0")
+    parser.add_argument("--processes", type=int, default=60, help="files that real processes read")
     parser.add_argument("--only", help="try the one file with this seed, as a failure names it")
     options = parser.parse_args()
     tally = {way: Tally() for way in WAYS}
@@ -327,7 +362,9 @@ def main() -> int:
         seeds = seeds or [f"{options.seed}-{n}" for n in range(300 if options.quick else options.files)]
         for seed in seeds:
             one(seed, Path(place) / "file", encoder, tally)
-    return told(tally, memory() - start)
+        grown, count = memory() - start, 0 if options.only else 2 if options.quick else options.processes
+        tally["in a process"] = alone(count, options.seed, Path(place) / "alone", encoder)
+    return told(tally, grown)
 
 
 def told(tally: dict[str, Tally], grown: float) -> int:

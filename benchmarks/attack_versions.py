@@ -1,11 +1,12 @@
 """Attack versions on disk: change single bytes, damage whole folders, and report what was noticed.
 
-    python benchmarks/attack_versions.py [--quick] [--folders 2000] [--first 0] [--seed 0]
+    python benchmarks/attack_versions.py [--quick] [--folders 2000] [--processes 40] [--first 0] [--seed 0]
 
 First one random byte in every kilobyte of every file of a version with a stored parent is changed. `verify` must notice
 each, except in the card; `load` must refuse, or give the very version that was saved. Then folders are damaged at
-random and go through the Python API and the verbs: an `InputError` or status 2, or what was saved; nothing else,
-nothing that takes over ten seconds, and no more than 500 MB of memory. The exit status is 1 if anything failed.
+random and go through the Python API and the verbs, some in processes of their own: an `InputError` or status 2, or what
+was saved; nothing else, nothing that takes over ten seconds, and no more than 500 MB of memory. The exit status is 1 if
+anything failed.
 """
 
 import argparse
@@ -30,6 +31,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 from retainer.cli.main import main as retainer  # isort: skip (retainer settles the threads before torch starts any)
 import torch
+from real_process import called_as_process
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
@@ -354,21 +356,52 @@ def attack_folders(folder: Path, healthy: Healthy, numbers: range, seed: int) ->
     return rows
 
 
-def _calls(place: Path, healthy: Healthy) -> dict[str, Callable[[], str]]:
-    version, out = place / "v2", place / "out"
-    verbs = {
-        "log": ["log", str(version)],
-        "verify": ["verify", str(version)],
-        "types": ["types", str(version)],
-        "predict": ["predict", str(version), TEXT],
-        "rollback": ["rollback", str(version), "--out", str(out)],
+def attack_alone(folder: Path, numbers: range, seed: int) -> dict[str, Tally]:
+    """Damage some folders, and give each to a verb in a process of its own."""
+    usual = {verb: called_as_process(words) for verb, words in _verbs(folder).items()}
+    shutil.rmtree(folder / "out", ignore_errors=True)
+    rows: dict[str, Tally] = {}
+    for number in numbers:
+        draw, place = random.Random(f"{seed} alone {number}"), folder / "damaged"
+        shutil.copytree(folder / "v2", place / "v2")
+        how = f"folder {number} ({damage(place / 'v2', draw)})"
+        verb, words = draw.choice(sorted(_verbs(place).items()))
+        ended, tally = called_as_process(words), rows.setdefault(f"retainer {verb} in a process", Tally())
+        tally.slowest = max(tally.slowest, ended.seconds - usual[verb].seconds)
+        tally.memory = max(tally.memory, ended.megabytes - usual[verb].megabytes)
+        try:
+            tally.outcomes[_judged(verb, ended.status, ended.err)] += 1
+        except InputError:
+            tally.outcomes["refused"] += 1
+        except AssertionError as error:
+            tally.failures.append(f"{how}: {error}")
+        shutil.rmtree(place)
+    for tally in rows.values():
+        if tally.slowest > SECONDS or tally.memory > MEGABYTES:
+            tally.failures.append(f"{tally.slowest:.1f} s and {tally.memory:.0f} MB more than for a healthy version")
+    return rows
+
+
+def _verbs(place: Path) -> dict[str, list[str]]:
+    """Return the calls of the verbs that read a version."""
+    version = str(place / "v2")
+    return {
+        "log": ["log", version],
+        "verify": ["verify", version],
+        "types": ["types", version],
+        "predict": ["predict", version, TEXT],
+        "rollback": ["rollback", version, "--out", str(place / "out")],
     }
+
+
+def _calls(place: Path, healthy: Healthy) -> dict[str, Callable[[], str]]:
+    version = place / "v2"
     return {
         "load()": lambda: healthy.check(load(version, device="cpu")),
         "verify_folder()": lambda: "whole" if verify_folder(version).as_dict()["ok"] else "named what is wrong",
         "versions_beside()": lambda: "listed" if versions_beside(version) is not None else "",
         "roll_back()": lambda: _rolled_back(version, place / "back"),
-        **{f"retainer {verb}": lambda words=words: _status(words) for verb, words in verbs.items()},
+        **{f"retainer {verb}": lambda words=words: _status(words) for verb, words in _verbs(place).items()},
     }
 
 
@@ -381,14 +414,18 @@ def _rolled_back(version: Path, out: Path) -> str:
 
 
 def _status(words: list[str]) -> str:
-    """Run a verb; a refusal is one sentence and status 2, and only verify may say no (1)."""
+    """Run a verb in this process."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         status = retainer(words)
-    said = err.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    return _judged(words[0], status, err.buffer.getvalue().decode())  # type: ignore[attr-defined]
+
+
+def _judged(verb: str, status: int, said: str) -> str:
+    """Say how a verb ended; a refusal is one sentence and status 2, and only verify may say no (1)."""
     if status == 2 and len(said.splitlines()) == 1:
         raise InputError(said)
-    if status == 0 or (status == 1 and words[0] == "verify"):
+    if status == 0 or (status == 1 and verb == "verify"):
         return f"status {status}"
     raise AssertionError(f"status {status}: {said.strip()}")
 
@@ -417,8 +454,9 @@ def _too_slow(*_: Any) -> None:
 def main() -> int:
     """Attack, print one table, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a hundred folders")
+    parser.add_argument("--quick", action="store_true", help="a hundred folders, and 2 in real processes")
     parser.add_argument("--folders", type=int)
+    parser.add_argument("--processes", type=int, default=40, help="folders that real processes read")
     parser.add_argument("--first", type=int, default=0, help="the first folder, to repeat a failure")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
@@ -432,6 +470,7 @@ def main() -> int:
         before, began = peak(), time.perf_counter()
         rows = attack_bytes(folder, healthy, random.Random(options.seed))
         rows |= attack_folders(folder, healthy, range(options.first, options.first + count), options.seed)
+        rows |= attack_alone(folder, range(2 if options.quick else options.processes), options.seed)
     more = peak() - before
     print(table(rows))
     print(f"{count} damaged folders, {time.perf_counter() - began:.0f} s, {more:.0f} MB more memory than before")

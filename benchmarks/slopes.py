@@ -1,31 +1,45 @@
-"""How the time of every reader and every check grows with its data: each size is twice the one before.
+"""How the time of every reader, check and route grows with its data: each size is twice the one before.
 
     python benchmarks/slopes.py [--seconds 1.0]
 
 For every format of the table there are ordinary sentences, one sentence that is as long as all of them together, and
-shapes that invite quadratic work: nested and overlapping annotation, tags that never end, runs of spaces. The slope is
-the time of the last size divided by that of the size before: 2 is linear, 4 is quadratic. Sizes are doubled until one
-takes longer than --seconds or the file has 24 MB. Exits with 1 if a slope is above 2.6 where the larger size takes more
-than half a second.
+shapes that invite quadratic work: nested and overlapping annotation, tags that never end, runs of spaces. Routes that
+take a body get many texts, long ones, and long lists of everything else, with the limits of the server raised; the
+others take nothing that could grow. The slope is the time of the last size divided by that of the size before: 2 is
+linear, 4 is quadratic. Sizes are doubled until one takes longer than --seconds or the file has 24 MB. Exits with 1 if a
+slope is above 2.6 where the larger size takes more than half a second.
 """
 
 import argparse
+import asyncio
 import gc
 import json
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
+from typing import Any
+
+import httpx2
+from tiny_encoder import tiny_encoder
 
 from retainer.data.checks import annotation, findings, type_clashes, unreadable_scripts
 from retainer.data.checks.names import similar_types
 from retainer.data.corpus import Corpus
 from retainer.data.formats.table import FORMATS
+from retainer.data.generated import generate
 from retainer.data.io import read
 from retainer.data.spans import Sentence, Span
 from retainer.data.text_files import write_text_file
 from retainer.errors import InputError
+from retainer.serve.app import application
+from retainer.serve.metrics import Metrics
+from retainer.serve.registry import Registry
+from retainer.serve.settings import Limits, Settings
+from retainer.training.learn import learn
+from retainer.training.recipe import Recipe
 
 STEEP = 2.6
 COUNTS = 0.5
@@ -180,6 +194,61 @@ def works(place: Path) -> Iterator[tuple[str, str, Make]]:
             yield check, shape, on(corpus, call)
 
 
+ROUTES: dict[tuple[str, str], Callable[[int], object]] = {
+    ("/v1/predict", "many texts"): lambda n: {"texts": ["play songs by miles davis in boston"] * (n // 10)},
+    ("/v1/predict", "one long text"): lambda n: {"texts": "play songs by miles davis in boston\n" * (n // 10)},
+    ("/v1/predict", "no blank"): lambda n: {"texts": "boston" * n},
+    ("/v1/predict", "blanks"): lambda n: {"texts": "boston" + " " * (10 * n) + "paris"},
+    ("/v1/predict", "repeated types"): lambda n: {"texts": "boston", "types": ["city"] * (10 * n)},
+    ("/v1/predict", "unknown types"): lambda n: {"texts": "boston", "types": [f"t{at}" for at in range(10 * n)]},
+    ("/v1/predict", "unknown fields"): lambda n: {f"f{at}": at for at in range(10 * n)},
+    ("/v1/predict", "wrong texts"): lambda n: {"texts": list(range(10 * n))},
+    ("/v1/compare", "many texts"): lambda n: {"old": "v1", "new": "v2", "texts": ["miles in boston"] * (n // 10)},
+    ("/v1/compare", "one long text"): lambda n: {"old": "v1", "new": "v2", "texts": "miles in boston " * (n // 10)},
+    ("/v1/compare", "long names"): lambda n: {"old": "v" * n, "new": "w" * n, "texts": "boston"},
+}
+"""What is sent to the routes that take a body, by route and shape."""
+
+
+def route_works(versions: dict[str, Path]) -> Iterator[tuple[str, str, Make]]:
+    """Yield the work of every route on every shape, on a server of two versions in this process."""
+    registry = Registry(
+        {name: str(path) for name, path in versions.items()}, Metrics(), lambda line: None, device="cpu"
+    )
+    limits = Limits(body=2**40, texts=2**40, characters=2**40, answer_seconds=3600.0)
+    app = application(registry, Settings(limits), lambda line: None)
+    for (route, shape), body in ROUTES.items():
+        yield route, shape, asking(app, route, body)
+    registry.close(seconds=10.0)
+
+
+def asking(app: Any, route: str, body: Callable[[int], object]) -> Make:
+    """Return the work of one request; a refusal is an answer too, a failure is not."""
+
+    async def ask(content: bytes) -> None:
+        transport = httpx2.ASGITransport(app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=3600) as client:
+            answer = await client.post(route, content=content, headers={"content-type": "application/json"})
+            if answer.status_code >= 500:
+                raise SystemExit(f"{route}: status {answer.status_code}: {answer.text[:300]}")
+
+    def prepared(size: int) -> Callable[[], object]:
+        content = json.dumps(body(size)).encode()
+        return lambda: asyncio.run(ask(content))
+
+    return prepared
+
+
+def two_versions(place: Path) -> dict[str, Path]:
+    """Learn two versions, one after the other, on a tiny encoder."""
+    start: Path = tiny_encoder(place / "encoder")
+    for number, type_ in enumerate(("artist", "city"), 1):
+        recipe, out = Recipe(epochs=4, base_lr=1e-3, lr=1e-3), place / f"v{number}"
+        learn(generate(60, seed=number, types=[type_]), start, recipe=recipe, device="cpu", out=out)
+        start = out
+    return {name: place / name for name in ("v1", "v2")}
+
+
 def doubled(make: Make, enough: float) -> tuple[int, float, float]:
     """Double a size until it takes long enough; return it, its time and that of half of it.
 
@@ -223,7 +292,7 @@ def main() -> int:
     steep = 0
     print(f"{'what':24} {'shape':26} {'size':>8} {'half':>8} {'whole':>8} {'slope':>6}")
     with tempfile.TemporaryDirectory() as place:
-        for what, shape, make in works(Path(place)):
+        for what, shape, make in chain(works(Path(place)), route_works(two_versions(Path(place)))):
             size, whole, half = doubled(make, options.seconds)
             slope, bad = whole / max(half, 1e-6), is_steep(half, whole)
             steep += bad

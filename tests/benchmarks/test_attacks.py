@@ -10,6 +10,10 @@ import pytest
 
 from retainer.cli.main import VERBS
 from retainer.data.formats.table import FORMATS
+from retainer.serve.app import api_app
+from retainer.serve.metrics import Metrics
+from retainer.serve.registry import Registry
+from retainer.serve.settings import Settings
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +74,14 @@ class TestSlopes:
     def test_every_work_can_be_done(self, slopes, tmp_path):
         for _, _, make in slopes.works(tmp_path):
             make(20)()
+
+    def test_every_route_with_a_body_is_there_and_answers(self, slopes, pair):
+        for _, _, make in slopes.route_works(pair):
+            make(20)()
+        paths = api_app(Registry({}, Metrics(), str), Settings()).openapi()["paths"]
+        assert {route for route, _ in slopes.ROUTES} == {
+            path for path, methods in paths.items() if "requestBody" in methods.get("post", {})
+        }
 
     @pytest.mark.parametrize(("power", "steep"), [(1, False), (2, True)])
     def test_quadratic_work_is_steep(self, slopes, monkeypatch, power, steep):
