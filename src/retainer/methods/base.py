@@ -113,6 +113,11 @@ class Method:
         return None
 
     @property
+    def second_looks(self) -> float:
+        """How many second looks a sentence gets in an epoch, on average: what ``leave_out`` costs."""
+        return 0.0
+
+    @property
     def blend(self) -> Literal["none", "dev"]:
         """Whether the student is moved back toward its parent as far as the dev set says, with the correction."""
         return "none"
