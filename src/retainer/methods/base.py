@@ -82,6 +82,8 @@ class Method:
     """Whether the old version's scores on the slice are wanted."""
     needs: ClassVar[frozenset[Need]] = frozenset()
     """What else the method needs; what it does not name is not computed for it."""
+    leaves_doubtful: ClassVar[bool] = False
+    """Whether words the teacher is not sure of get no pseudo label, so that fewer than it would choose are meant."""
     reviews: ClassVar[bool] = False
     """Whether a task is learned twice, the second time with sentences made up for the old types."""
     trainable: ClassVar[Literal["all", "new rows"]] = "all"
