@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retainer.cli.dry_run import TOO_FEW_TO_CHOOSE, TOO_FEW, dry_run_lines
+from retainer.cli.dry_run import TOO_FEW, TOO_FEW_TO_CHOOSE, dry_run_lines
 from retainer.cli.output import balance_table, say, say_json, say_table
 from retainer.errors import InputError, nearest, unknown
 from retainer.files import in_words, require_free, size_of
@@ -21,11 +21,18 @@ from retainer.versions.history import describe_prior, describe_task, short_hash
 from retainer.versions.lineage import PARENT_FOLDER, Lineage
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from retainer.methods import Method
     from retainer.training.request import LearnRequest
     from retainer.versions.version import Version
 
 
+NO_RANKING = (
+    "This shows large losses, but does not rank methods: only annotated test sentences do (retainer evaluate, retainer "
+    "bench own)"
+)
+"""What the last lines are good for: the share kept of a few entities did not order methods as a test set did."""
 POOR = 20.0
 """The F1 below which a version has hardly learned its new types, and the summary says so."""
 
@@ -118,10 +125,18 @@ def _report_result(version: Version, out: str, seconds: float, json: bool, repro
     if reproduces:
         bits = "the same weights, bit for bit" if same else "other weights"
         say(f"reproduced  version {short_hash(reproduces.record.own_hash)}: {bits}")
-    if measured := version.lineage.scores.get("balance"):
-        say_table(balance_table(measured))
-        say(measured["in_words"])
+    _report_effect(version.lineage.scores)
     say(f"\nTry it:   retainer predict {Path(out)} 'some text'")
+
+
+def _report_effect(scores: Mapping[str, Any]) -> None:
+    """Report what became of every type, what flatters about it, and what it cannot tell."""
+    from retainer.training.prevalence import prevalence_in_words
+
+    if measured := scores.get("balance"):
+        say_table(balance_table(measured))
+        lines = [measured["in_words"], *prevalence_in_words(scores["prevalence"])]
+        say("\n".join([*lines, NO_RANKING] if measured["old"] else lines))
 
 
 def _report_preview(request: LearnRequest, out: str, reproduces: Reproduction | None, json: bool) -> None:
