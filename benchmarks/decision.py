@@ -47,8 +47,8 @@ def situations(few: Sequence[Ranking]) -> str:
             "the old version must hardly move, or there is next to no time to train",
             "`frozen`",
             f"{cost:.1f} times the passes of `rdp`; it forgets {_both([row.forgetting for row in frozen])} points, but "
-            f"learns new types badly: {_both([row.last('new_macro') for row in frozen])} F1 for the last one, where `rdp` has "
-            f"{_both([row.last('new_macro') for row in rdp])}. After some tasks these are old types too",
+            f"learns new types badly: {_both([row.last('new_macro') for row in frozen])} F1 for the last one, where "
+            f"`rdp` has {_both([row.last('new_macro') for row in rdp])}. After some tasks these are old types too",
         ),
         (
             "you may keep something made of the data, though not the data",
