@@ -26,6 +26,8 @@ EXAMPLES_PER_TYPE = 3
 """Examples of pseudo labels per old type."""
 APART = 0.1
 """A larger share of what the old version itself would choose is too much for a method to add or take away."""
+LEAST_APART = 3
+"""A difference of fewer entities is none to warn of: of four entities one is a quarter."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,8 @@ def _pseudo_labels(task: LearnTask, prepared: PreparedTask) -> dict[str, dict[st
 
 def _apart(taken: int, chosen: int, *, fewer: bool) -> bool:
     """Return whether a method takes more than a tenth more than the teacher would choose, or fewer if that counts."""
-    return taken - chosen > APART * chosen or (fewer and chosen - taken > APART * chosen)
+    by = abs(taken - chosen) if fewer else taken - chosen
+    return by > APART * chosen and by >= LEAST_APART
 
 
 def _entities(task: LearnTask, prepared: PreparedTask, labels: Tensor) -> dict[str, list[str]]:
