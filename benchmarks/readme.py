@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import code_tables
+from decision import decision, situations
 
 from retainer.report.bench.folder import read_bench
 from retainer.report.bench.means import axis_start, method_lines
@@ -87,14 +88,18 @@ def curve(ranked: Sequence[Ranking]) -> str:
 
 
 @cache
-def _ranked() -> tuple[Ranking, ...]:
-    return tuple(read_bench(ROOT / "results" / "bench" / PRESET).rankings)
+def _ranked(preset: str = PRESET) -> tuple[Ranking, ...]:
+    return tuple(read_bench(ROOT / "results" / "bench" / preset).rankings)
 
 
 TEXTS: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {"results": lambda: short_table(_ranked()), "rooms": code_tables.rooms},
     "CONTRIBUTING.md": {"rooms": code_tables.everything},
-    "docs/which-method.md": {"results": lambda: table(_ranked())},
+    "docs/which-method.md": {
+        "decision": lambda: decision(_ranked(), _ranked("fewnerd")),
+        "situations": lambda: situations(_ranked()),
+        "results": lambda: table(_ranked()),
+    },
     "docs/cli.md": {
         "verbs": code_tables.verbs,
         "shared flags": code_tables.shared_flags,

@@ -297,7 +297,8 @@ class TestRunning:
         assert [step.scores.macro for step in alone] == [task["macro"] for task in found[0]["tasks"]]
         for number, (step, task) in enumerate(zip(alone, found[0]["tasks"], strict=True), 1):
             scores = step.version.evaluate(hide(made.dev, made.types(number)))
-            assert step.dev is None and task["dev"] == {"micro": scores.micro, "macro": scores.macro}
+            split = {"old_macro": scores.macro_of(made.task(number).old), "new_macro": scores.macro_of(task["types"])}
+            assert step.dev is None and task["dev"] == {"micro": scores.micro, "macro": scores.macro, **split}
 
     def test_other_conditions_are_refused_and_rerun_measures_again(self, measured, data, encoder, tmp_path):
         out, cells, found, _ = measured

@@ -1,5 +1,7 @@
 """A bench on one's own data: parts cut from one file, a preset made of its types, and what is recommended."""
 
+from dataclasses import replace
+
 import pytest
 
 from results import result, task
@@ -48,6 +50,7 @@ class TestPresets:
     def test_quick(self):
         small = quick(preset("conll2003"), "misc")
         assert small.types == ("location", "organisation", "person", "misc") and small.methods == QUICK
+        assert {"retain", "cpfd", "rdp", "rdp-no-ppl"} <= set(QUICK), "what docs/which-method.md recommends"
         assert list(small.settings) == ["FG-3-PG-1"] and small.settings["FG-3-PG-1"].epochs == 5
         assert list(small.seeds_of("rdp")) == [1, 2, 3] and small.name != "conll2003"
 
@@ -56,15 +59,14 @@ class TestPresets:
             quick(preset("conll2003"), "persn")
 
 
-def row(name, dev, seconds, old=74.0, new=86.0, support=500):
+def row(name, dev, old=74.0, new=86.0, support=500, **more):
     """Make a method with the given dev scores, seed by seed."""
     cells = []
     for seed, macro in enumerate(dev, 1):
-        first = task(macro=90.0, dev={"macro": macro})
-        last = task(
-            macro=80.0, old_macro=old, new_macro=new, dev={"macro": macro}, per_type={"a": {"support": support}}
-        )
-        cells.append(result(name, seed, 80.0, [first, last], seconds=seconds))
+        first = task(macro=75.9, dev={"macro": 75.9})
+        facts = {"dev": {"macro": macro}, "per_type": {"a": {"support": support}}}
+        last = task(macro=80.0, old_macro=old, new_macro=new, **facts)
+        cells.append(result(name, seed, 80.0, [first, last], **more))
     return MethodRow(name, tuple(cells))
 
 
@@ -73,37 +75,54 @@ def advised(*rows):
 
 
 class TestAdvice:
-    def test_the_quickest_of_those_that_are_near(self):
-        said = advised(row("tbcl", [80, 84, 82], 20.0), row("rdp", [83, 80, 82], 10.0), row("x", [70, 71, 72], 1.0))
-        assert said == [
-            "Use rdp. After it the old types have macro F1 74.0 (90.0 before), the new ones 86.0.",
-            "tbcl is best on the dev part, but not by more than chance, and takes 2.0 times the time.",
+    def test_what_three_seeds_do_not_prove_is_not_nothing(self):
+        """The case that went wrong: the seeds of tbcl lie far apart, so its lead is not proved, and frozen is cheap."""
+        tbcl = row("tbcl", [70.0, 60.0, 42.0], old=73.1, new=26.2, seconds=900.0)
+        frozen = row("frozen", [44.0, 44.0, 44.0], old=59.8, new=14.0, seconds=100.0)
+        assert advised(tbcl, frozen) == [
+            "Use tbcl. After it the old types have macro F1 73.1 (75.9 before), the new ones 26.2.",
+            "Take this with care: three seeds cannot distinguish it from frozen.",
         ]
 
-    def test_what_is_clearly_better_wins_whatever_it_costs(self):
-        said = advised(row("tbcl", [82, 83, 84], 90.0), row("rdp", [80, 81, 82], 10.0))
-        assert said[0].startswith("Use tbcl.") and len(said) == 1
+    def test_a_cheaper_one_that_is_as_good(self):
+        said = advised(row("tbcl", [80, 84, 82]), row("rdp", [79, 83, 81], old=73.0, new=85.0), row("x", [70, 71, 72]))
+        assert said == [
+            "Use rdp. After it the old types have macro F1 73.0 (75.9 before), the new ones 85.0.",
+            "tbcl is best on the dev part, but by at most a point on old and on new types, and costs 2.0 times the "
+            "passes through the encoder.",
+        ]
 
-    def test_a_difference_below_a_point_never_decides(self):
-        assert advised(row("tbcl", [80.5, 81.5, 82.5], 90.0), row("rdp", [80, 81, 82], 10.0))[0].startswith("Use rdp.")
+    @pytest.mark.parametrize(("old", "new"), [(72.9, 86.0), (74.0, 84.9)])
+    def test_more_than_a_point_on_either_side_decides(self, old, new):
+        said = advised(row("tbcl", [80, 84, 82]), row("rdp", [80, 84, 82], old, new))
+        assert said[0].startswith("Use tbcl.")
 
-    def test_a_little_time_never_decides(self):
-        """Two clocks are never alike; what is not clearly quicker must be better."""
-        said = advised(row("extend_ner", [80, 84, 82], 9.6), row("rdp", [83, 80, 82], 9.4))
-        assert said[0].startswith("Use extend_ner.") and len(said) == 1
+    def test_the_dev_set_decides_and_not_the_test_set(self):
+        def on_dev(name, old):
+            [cell] = row(name, [80]).cells
+            dev = {"macro": 80.0, "old_macro": old, "new_macro": 86.0}
+            return MethodRow(name, (replace(cell, tasks=(cell.tasks[0], replace(cell.tasks[1], dev=dev))),))
+
+        assert advised(on_dev("tbcl", 74.0), on_dev("rdp", 72.9))[0].startswith("Use tbcl.")
+        assert advised(on_dev("tbcl", 74.0), on_dev("rdp", 73.1))[0].startswith("Use rdp.")
+
+    def test_the_clock_never_decides(self):
+        """A machine that had other work to do must not change what is recommended."""
+        said = advised(row("extend_ner", [80, 84, 82], seconds=900.0), row("rdp", [79, 83, 81], seconds=1.0))
+        assert said[0].startswith("Use extend_ner.")
 
     def test_what_would_be_lost(self):
-        said = advised(row("rdp", [80, 81, 82], 10.0), row("finetune", [40, 41, 40], 5.0, old=3.0))
+        said = advised(row("rdp", [80, 81, 82]), row("finetune", [40, 41, 40], old=3.0))
         assert said[-1] == "After plain fine-tuning the old types would have 3.0."
 
     @pytest.mark.parametrize(("dev", "support", "says"), [([80], 500, "one run"), ([80, 81, 82], 199, "only 199")])
     def test_doubts(self, dev, support, says):
-        assert says in advised(row("rdp", dev, 10.0, support=support))[-1]
+        assert says in advised(row("rdp", dev, support=support))[-1]
 
     def test_an_upper_bound_is_no_choice(self):
-        bounds = row("joint", [99, 99, 99], 10.0), row("partial_joint", [98, 98, 98], 1.0)
+        bounds = row("joint", [99, 99, 99]), row("partial_joint", [98, 98, 98])
         assert advised(*bounds)[0].startswith("Only an upper bound was measured")
-        assert advised(*bounds, row("rdp", [80, 81, 82], 10.0))[0].startswith("Use rdp.")
+        assert advised(*bounds, row("rdp", [80, 81, 82]))[0].startswith("Use rdp.")
 
 
 def test_a_quick_look(tmp_path, encoder, capsys):

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from retainer.data.generated import generate
 from retainer.data.io import write
 from retainer.data.spans import Sentence
 from retainer.data.tasks import hide
+from retainer.report.compare.next_steps import next_steps
 from retainer.training.learn import learn
 from retainer.training.recipe import Recipe
 from retainer.versions.version import load
@@ -147,6 +149,43 @@ class TestSpoken:
         assert subprocess.run([sys.executable, "-c", code], stderr=subprocess.DEVNULL).returncode == 0
 
 
+class TestNextSteps:
+    """What to try where an old type got worse beyond chance: only there, and not what was tried."""
+
+    def test_worse(self, run):
+        out = run("models/v1", "models/forgets", "both.conll", "--show", 0)[1]
+        assert (
+            out.splitlines()[-2:]
+            == [
+                "To keep more of the old types (docs/which-method.md), try: retainer learn DATA --from models/v1 --out "
+                "models/forgets-retain --method retain --text TEXTS",
+                "Or let annotated data choose: retainer bench own --data ANNOTATED --quick --out quick-bench",
+            ]
+            and "Worse beyond chance: artist" in out
+        )
+
+    def test_not_worse(self, run):
+        out = run("models/v1", "models/v1", "both.conll", "--show", 0)[1]
+        assert "No old type got worse beyond chance" in out and "retainer learn" not in out
+
+    @pytest.fixture
+    def steps(self, here):
+        """What is suggested for a version with another record."""
+        before, after = (load(f"models/{name}", device="cpu") for name in ("v1", "forgets"))
+        difference = compare(before, after, "both.conll")
+        return lambda **facts: next_steps(difference, before, replace(after.lineage, **facts), "models/v1", "v2/")
+
+    def test_what_was_tried_is_not_suggested(self, steps):
+        assert "--out v2-cpfd --method cpfd --text TEXTS" in steps(method="retain")[0]
+        assert steps(method="rdp", data={"text": {}})[0].endswith("--method retain")
+        [_, plain, _] = steps(method="rdp", fields={"pseudo": "prototype"})
+        assert "rdp without prototypes" in plain and "--set.pseudo argmax" in plain
+
+    def test_versions_between(self, steps):
+        [only] = steps(parent="another")
+        assert "one by one" in only and "retainer log v2/" in only
+
+
 class TestTexts:
     @pytest.fixture(scope="class")
     def version(self, models):
@@ -251,5 +290,5 @@ class TestDocuments:
         """The keys the document has at its top, and those of agreement and scores, stand in docs/compare.md."""
         page = (ROOT / "docs" / "compare.md").read_text()
         made = compare(models / "v1", models / "v2", "both.conll", device="cpu").as_dict()
-        for key in (*made, *made["agreement"]["all"], *made["scores"], *made["types"], "cases", "gates"):
+        for key in (*made, *made["agreement"]["all"], *made["scores"], *made["types"], "cases", "gates", "next_steps"):
             assert f"`{key}`" in page, key

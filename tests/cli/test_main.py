@@ -335,7 +335,7 @@ class TestCheck:
         assert "I- without B-" in run("check", "odd.conll")[1]
 
     def test_nothing_odd(self, run, here):
-        (here / "good.conll").write_text("".join(f"w{i}\tB-x\n\n" for i in range(30)))
+        (here / "good.conll").write_text("".join(f"w{i}\tB-x\n\nv{i}\tO\n\n" for i in range(30)))
         assert "nothing odd" in run("check", "good.conll")[1]
 
     def test_as_many_places_as_wanted(self, run, refused, here):

@@ -9,6 +9,7 @@ import torch
 from retainer.data.corpus import Corpus
 from retainer.data.spans import Sentence, Span
 from retainer.methods import METHODS
+from retainer.methods.passes import BACKWARD, forward_passes
 from retainer.model.predict import run_tagger
 from retainer.model.quirks import NONE
 from retainer.runtime import repeatable
@@ -134,6 +135,19 @@ class TestEveryMethod:
         start = load(foreign, device="cpu")
         learned = learn(few, start, method=name, recipe=ONCE, device="cpu")
         assert learned.types == ("z", "city") and learned.lineage.scores["changed_by_growing"] == 0
+
+    def test_it_costs_as_many_passes_as_are_counted_for_it(self, name, first, monkeypatch):
+        made, encode = [], type(first.tagger)._encode
+
+        def counting(self, batch, **asked):
+            said = encode(self, batch, **asked)
+            made.append(len(batch.ids) * (1 + BACKWARD * said.last_hidden_state.requires_grad))
+            return said
+
+        monkeypatch.setattr(type(first.tagger), "_encode", counting)
+        list(train(prepared_for(name, first, corpus_of(*[("new york", (Span(0, 2, "city"),))] * 16)), 2))
+        counted = forward_passes(METHODS[name], epochs=1) / (3 if METHODS[name].reviews else 1)
+        assert sum(made) / 16 == pytest.approx(counted, rel=0.05), "of few sentences no exact share has a second look"
 
     def test_memory_does_not_grow_with_steps(self, name, first, city):
         sizes = {}

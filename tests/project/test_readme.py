@@ -106,6 +106,22 @@ def test_the_guide_has_the_numbers_of_the_table():
         assert shown == [value for pair in zip(first[1:], second[1:], strict=True) for value in pair], name
 
 
+def test_the_guide_begins_with_a_decision_that_the_cells_bear_out():
+    """Five lines before the first section; retain is ahead, and a quick look measures all that is recommended."""
+    from retainer.bench.preset import QUICK
+    from retainer.methods import METHODS
+
+    begins = (ROOT / "docs" / "which-method.md").read_text().split("\n## ")[0]
+    lines = re.findall(r"^\d\. \*\*.*$", begins, flags=re.MULTILINE)
+    assert len(lines) == 5 and "`retain`" in lines[0] and "bench own" in lines[4] and "default" not in begins
+    bounds = {"joint", "partial_joint"}
+    for setting in measured():
+        defaults = {name: float(scores[1]) for name, scores in setting.items() if name in METHODS.keys() - bounds}
+        assert max(defaults, key=defaults.get) == "retain"
+    named = {name for line in lines for name in re.findall(r"`([\w-]+)`", line) if name in METHODS} - {"joint"}
+    assert {"retain", "cpfd", "rdp", "rdp-no-ppl"} <= named <= set(QUICK)
+
+
 def test_the_table_of_fewnerd_is_that_of_the_cells():
     text = (ROOT / "results" / "README.md").read_text()
     section = text[text.index("## Few-NERD, 18 types") : text.index("## Cells per minute")]

@@ -5,13 +5,14 @@ import json
 import pytest
 import torch
 
+from retainer.cli.dry_run import dry_run_lines
 from retainer.cli.main import main
 from retainer.data.generated import generate
 from retainer.data.io import write
-from retainer.methods import METHODS
+from retainer.methods import METHODS, RDP
 from retainer.model.quirks import NONE
 from retainer.training.learn import learn
-from retainer.training.preview import preview
+from retainer.training.preview import _apart, preview
 from retainer.training.recipe import Recipe
 from retainer.training.request import LearnRequest
 
@@ -27,13 +28,18 @@ def test_it_foretells_every_method(name, first, city, quick):
     assert all(torch.equal(tensor, before[key]) for key, tensor in first.tagger.state_dict().items())
 
 
-def test_the_pseudo_labels_are_what_the_old_version_finds(encoder, artist, quick):
+@pytest.fixture(scope="module")
+def sure(encoder, artist):
+    """A first version that finds its type."""
+    return learn(artist, encoder, recipe=Recipe(epochs=15, base_lr=3e-3), device="cpu")
+
+
+def test_the_pseudo_labels_are_what_the_old_version_finds(sure, quick):
     """Where nothing is annotated; an annotated word may cut one in two."""
-    first = learn(artist, encoder, recipe=Recipe(epochs=15, base_lr=3e-3), device="cpu")
     both = generate(200, seed=9, types=["artist", "city"])
-    task = LearnRequest(both, first, types=["city"], method="rdp-no-ppl", recipe=quick, device="cpu").resolve()
+    task = LearnRequest(both, sure, types=["city"], method="rdp-no-ppl", recipe=quick, device="cpu").resolve()
     seen = preview(task)
-    truth = [[s for s in spans if s.type == "artist"] for spans in first.tag(task.data.train.sentences)]
+    truth = [[s for s in spans if s.type == "artist"] for spans in sure.tag(task.data.train.sentences)]
     free = sum(
         not any(g.start < s.end and s.start < g.end for g in sentence.spans)
         for sentence, spans in zip(task.data.train, truth, strict=True)
@@ -41,6 +47,40 @@ def test_the_pseudo_labels_are_what_the_old_version_finds(encoder, artist, quick
     )
     assert seen.pseudo_labels["artist"]["count"] >= free > 0
     assert len(seen.pseudo_labels["artist"]["examples"]) == min(3, seen.pseudo_labels["artist"]["count"])
+
+
+@pytest.mark.parametrize(
+    ("taken", "chosen", "fewer", "apart"),
+    [
+        (221, 196, True, True),
+        (215, 196, True, False),
+        (176, 196, True, True),
+        (98, 196, False, False),
+        (4, 3, True, False),
+    ],
+)
+def test_more_than_a_tenth_apart_is_too_far(taken, chosen, fewer, apart):
+    assert _apart(taken, chosen, fewer=fewer) is apart
+
+
+def test_what_a_method_takes_beside_what_the_old_version_would_choose(sure, quick):
+    """With so low a temperature the prototypes alone decide, and many words change sides."""
+    both = generate(200, seed=9, types=["artist", "city"])
+
+    def seen(method):
+        return preview(LearnRequest(both, sure, types=["city"], method=method, recipe=quick, device="cpu").resolve())
+
+    plain, near = seen("rdp-no-ppl"), seen(RDP(temperature=0.01))
+    own, moved = (one.pseudo_labels["artist"] for one in (plain, near))
+    assert own["chosen"] == own["count"] == moved["chosen"] > 0 and not own["apart"] and moved["apart"]
+    assert not any("warning" in line for line in dry_run_lines(plain))
+    assert (
+        f"would treat {moved['count']} unannotated entities as artist; the old version's own choice is {own['count']}"
+        in dry_run_lines(near)
+    )
+    assert any("warning: on artist rdp" in line and "--set.pseudo argmax" in line for line in dry_run_lines(near))
+    cautious = seen("cpfd").pseudo_labels["artist"]
+    assert cautious["count"] < 0.9 * cautious["chosen"] and not cautious["apart"], "fewer are meant"
 
 
 def test_a_method_without_guesses(first, city, quick):

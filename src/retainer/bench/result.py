@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from retainer.metrics.f1 import TypeScores
 from retainer.metrics.forgetting import backward_transfer, forgetting
@@ -16,6 +16,13 @@ class Means(TypedDict):
 
     micro: float
     macro: float
+
+
+class DevMeans(Means):
+    """The same on the dev set; cells measured before old and new types were told apart there lack the last two."""
+
+    old_macro: NotRequired[float | None]
+    new_macro: NotRequired[float | None]
 
 
 @dataclass(frozen=True)
@@ -32,8 +39,8 @@ class TaskScores:
     new_macro: float | None = None
     pseudo_labels: TypeScores | None = None
     """How good the labels were that the method gave to unannotated words; None if it gave none."""
-    dev: Means | None = None
-    """The same on the dev set: what hyper-parameters are chosen on."""
+    dev: DevMeans | None = None
+    """The same on the dev set: what hyper-parameters and methods are chosen on."""
     seconds: float = 0.0
 
     @classmethod
@@ -68,6 +75,17 @@ class TaskScores:
             "seconds": self.seconds,
         }
 
+    @property
+    def deciding(self) -> DevMeans:
+        """The means a choice is made by: those on the dev set; what a cell lacks of them, on the test set."""
+        tested: DevMeans = {
+            "micro": self.micro,
+            "macro": self.macro,
+            "old_macro": self.old_macro,
+            "new_macro": self.new_macro,
+        }
+        return tested if self.dev is None else {**tested, **self.dev}
+
     def f1(self, type_: str) -> float | None:
         """Return F1 of a type; None where it was not measured."""
         scores = self.per_type.get(type_)
@@ -100,6 +118,8 @@ class CellResult:
     key: str = ""
     """The hash of everything that determines it."""
     peak_bytes: int | None = None
+    pool: float = 0.0
+    """The share of the training sentences that was set aside as text without annotation."""
 
     @classmethod
     def measured(cls, method: str, tasks: Sequence[TaskScores], *, seed: int, encoder: str = "builtin") -> CellResult:
@@ -144,6 +164,7 @@ class CellResult:
             fields=document.get("fields", {}),
             key=str(document.get("key", "")),
             peak_bytes=document.get("peak_bytes"),
+            pool=document.get("pool", 0.0),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -161,7 +182,8 @@ class CellResult:
             "versions": dict(self.versions),
         }
         cause = {"recipe": dict(self.recipe), "fields": dict(self.fields), "key": self.key}
-        return {**place, **scores, **cause, "peak_bytes": self.peak_bytes} if self.preset else scores
+        text = {"pool": self.pool} if self.pool else {}
+        return {**place, **scores, **cause, **text, "peak_bytes": self.peak_bytes} if self.preset else scores
 
 
 _CELL = {"method": str, "seed": int, "tasks": list, "average": dict, "forgetting": dict}

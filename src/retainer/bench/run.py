@@ -136,6 +136,7 @@ def _result(cell: Cell, done: FinishedTasks, key: str, peak_bytes: int | None) -
         fields=asdict(cell.method),
         key=key,
         peak_bytes=peak_bytes,
+        pool=cell.pool,
     )
 
 

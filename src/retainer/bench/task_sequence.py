@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
 from retainer.bench.pseudo_label_quality import score_pseudo_labels
 from retainer.bench.result import TaskScores
@@ -48,16 +49,25 @@ class TaskResult:
     @property
     def task_scores(self) -> TaskScores:
         """The row of a result file."""
-        task, scores = self.task, self.scores
+        task, scores, dev = self.task, self.scores, self.dev
         return TaskScores(
             types=tuple(task.new),
             **scores.as_dict(),
-            old_macro=scores.macro_of(task.old) if task.old else None,
-            new_macro=scores.macro_of(task.new),
+            **_old_and_new(scores, task),
             pseudo_labels=None if self.pseudo_labels is None else self.pseudo_labels.total.as_dict(),
-            dev=None if self.dev is None else {"micro": self.dev.micro, "macro": self.dev.macro},
+            dev=None if dev is None else {"micro": dev.micro, "macro": dev.macro, **_old_and_new(dev, task)},
             seconds=self.seconds,
         )
+
+
+class _OldAndNew(TypedDict):
+    old_macro: float | None
+    new_macro: float | None
+
+
+def _old_and_new(scores: Scores, task: Task) -> _OldAndNew:
+    """Return macro F1 of the old types of a task, none of a first one, and of its new types."""
+    return {"old_macro": scores.macro_of(task.old), "new_macro": scores.macro_of(task.new)}
 
 
 def _scored(version: Version, corpus: Corpus) -> tuple[Scores, Sequence[tuple[Span, ...]]]:

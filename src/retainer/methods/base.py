@@ -82,6 +82,8 @@ class Method:
     """Whether the old version's scores on the slice are wanted."""
     needs: ClassVar[frozenset[Need]] = frozenset()
     """What else the method needs; what it does not name is not computed for it."""
+    leaves_doubtful: ClassVar[bool] = False
+    """Whether words the teacher is not sure of get no pseudo label, so that fewer than it would choose are meant."""
     reviews: ClassVar[bool] = False
     """Whether a task is learned twice, the second time with sentences made up for the old types."""
     trainable: ClassVar[Literal["all", "new rows"]] = "all"
@@ -111,6 +113,11 @@ class Method:
     def look_share(self) -> float | None:
         """The share of a batch whose second look is taken, where something is left out; None for all of it."""
         return None
+
+    @property
+    def second_looks(self) -> float:
+        """How many second looks a sentence gets in an epoch, on average: what ``leave_out`` costs."""
+        return 0.0
 
     @property
     def blend(self) -> Literal["none", "dev"]:

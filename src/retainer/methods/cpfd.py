@@ -48,6 +48,7 @@ class CPFD(Method):
 
     needs_teacher: ClassVar[bool] = True
     needs: ClassVar[frozenset[Need]] = frozenset({"maps"})
+    leaves_doubtful: ClassVar[bool] = True
 
     distil_weight: float = 2.0
     """Weight of what is distilled, before it is adapted to the number of labels."""

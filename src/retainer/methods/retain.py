@@ -51,6 +51,11 @@ class Retain(Method):
         if not 0 < self.look_share <= 1:
             raise InputError(f"field look_share is a share, above 0 and at most 1, not {self.look_share}")
 
+    @property
+    def second_looks(self) -> float:
+        """The share of the sentences that are looked at again."""
+        return self.look_share if self.look_weight else 0.0
+
     def leave_out(self, given: Tokens) -> Tensor | None:
         """Leave the new entities out; old ones stay even where they are gold."""
         return given.labels >= given.old if self.look_weight else None

@@ -11,7 +11,7 @@ Of old types the parent says how often they occur, so their offsets are those of
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -32,8 +32,6 @@ ITERATIONS = 200
 """The most iterations of EM; a few dozen do."""
 MOST = 5_000
 """The most sentences to look at."""
-PICKED = 0.5
-"""Data are picked for their types if a larger share of the sentences has one."""
 
 
 def shares_in(sentences: Sequence[Sentence], types: Sequence[str]) -> dict[str, float]:
@@ -41,12 +39,6 @@ def shares_in(sentences: Sequence[Sentence], types: Sequence[str]) -> dict[str, 
     words = sum(len(sentence.words) for sentence in sentences)
     of = {type_: sum(s.end - s.start for x in sentences for s in x.spans if s.type == type_) for type_ in types}
     return {type_: count / max(words, 1) for type_, count in of.items()}
-
-
-def are_picked(sentences: Sequence[Sentence], types: Collection[str]) -> bool:
-    """Tell sentences that somebody picked for some types from those that were drawn as they came."""
-    having = sum(any(span.type in types for span in sentence.spans) for sentence in sentences)
-    return having > PICKED * len(sentences)
 
 
 def text_offsets(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from retainer.comparison.task_effect import MeasuredEffect, measure_effect, task_effect
+from retainer.data.picked import are_picked
 from retainer.errors import InputError, disk_refusals
 from retainer.files import require_free, require_room
 from retainer.methods import DEFAULT_METHOD, Method
@@ -21,10 +22,11 @@ from retainer.runtime import repeatable
 from retainer.training.blend import settle
 from retainer.training.checkpoint import Checkpoint, key_of
 from retainer.training.evidence import Evidence
-from retainer.training.label_shift import are_picked, shares_in, text_offsets
+from retainer.training.label_shift import shares_in, text_offsets
 from retainer.training.learn_task import LearnTask
 from retainer.training.loop import Diverged, TrainingLoop
 from retainer.training.prepare import Rehearsal, prepare
+from retainer.training.prevalence import prevalence
 from retainer.training.prior import Offsets, corrected
 from retainer.training.progress import Progress
 from retainer.training.recipe import Recipe
@@ -256,7 +258,7 @@ def _lineage(task: LearnTask, loop: TrainingLoop, student: Tagger, measured: boo
         scores={
             "dev": loop.stopping.best or (0.0 if loop.task.dev else None),
             "epoch": loop.kept_epoch,
-            **({"per_type": {}} if seen is None else _scores(task, seen)),
+            **({"per_type": {}} if seen is None else _scores(task, seen) | {"prevalence": prevalence(student, task)}),
             "changed_by_growing": loop.task.changed,
             "batch": loop.recipe.batch,
             "history": loop.history,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from retainer.metrics.f1 import spans_by_sentence
 from retainer.model.decode import predicted_spans
@@ -24,6 +24,10 @@ TIMED_STEPS = 6
 """Steps that are timed; the first is not counted, because it also gets things ready."""
 EXAMPLES_PER_TYPE = 3
 """Examples of pseudo labels per old type."""
+APART = 0.1
+"""A larger share of what the old version itself would choose is too much for a method to add or take away."""
+LEAST_APART = 3
+"""A difference of fewer entities is none to warn of: of four entities one is a quarter."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,8 @@ class Preview:
     seconds: float
     """What they would take on this machine, as far as a few steps show; scoring the dev set comes on top."""
     pseudo_labels: dict[str, dict[str, Any]] | None
-    """Entities of old types the method would take for gold: how many, and the first few; None if it takes none."""
+    """Entities of old types the method would take for gold: how many, how many the old version itself would choose,
+    whether these are too far apart, and the first few; None if it takes none."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON document, under the keys it has always had."""
@@ -109,20 +114,39 @@ def _seconds_per_step(loop: TrainingLoop) -> float:
 
 
 def _pseudo_labels(task: LearnTask, prepared: PreparedTask) -> dict[str, dict[str, Any]] | None:
-    """Collect the entities of old types among the labels a method gives to unannotated words."""
+    """Collect the entities of old types among the labels a method gives, beside what the old version would choose."""
     labels = None if prepared.base else prepared.method.pseudo_labels(prepared.memory)
     if labels is None:
         return None
+    tokens = prepared.tokens
+    chosen = tokens.labels.where(~tokens.unannotated, prepared.teacher.output.logits.argmax(dim=-1))
+    taken, own = (_entities(task, prepared, one) for one in (labels, chosen))
+    fewer = not prepared.method.leaves_doubtful
+    return {
+        type_: {
+            "count": len(taken[type_]),
+            "chosen": len(own[type_]),
+            "apart": _apart(len(taken[type_]), len(own[type_]), fewer=fewer),
+            "examples": taken[type_][:EXAMPLES_PER_TYPE],
+        }
+        for type_ in taken
+    }
+
+
+def _apart(taken: int, chosen: int, *, fewer: bool) -> bool:
+    """Return whether a method takes more than a tenth more than the teacher would choose, or fewer if that counts."""
+    by = abs(taken - chosen) if fewer else taken - chosen
+    return by > APART * chosen and by >= LEAST_APART
+
+
+def _entities(task: LearnTask, prepared: PreparedTask, labels: Tensor) -> dict[str, list[str]]:
+    """Return the entities of every old type among some labels of the slice, each with its place."""
     old, starts = _old(task), prepared.slice.sentence_starts
     found = predicted_spans(labels.cpu().numpy(), prepared.student.labels, starts, old)
-    counts: Counter[str] = Counter()
-    examples: dict[str, list[str]] = {type_: [] for type_ in old}
+    entities: dict[str, list[str]] = {type_: [] for type_ in old}
     for row, (sentence, spans) in enumerate(
         zip(task.data.train, spans_by_sentence(found, starts, old), strict=False), 1
     ):
         for span in spans:
-            counts[span.type] += 1
-            if len(examples[span.type]) < EXAMPLES_PER_TYPE:
-                words = " ".join(sentence.words[span.start : span.end])
-                examples[span.type].append(f"sentence {row}: {words!r}")
-    return {type_: {"count": counts[type_], "examples": examples[type_]} for type_ in old}
+            entities[span.type].append(f"sentence {row}: {' '.join(sentence.words[span.start : span.end])!r}")
+    return entities

@@ -36,12 +36,25 @@ def plenty(type_="x"):
     return [f"w{i} [{type_} name{i}]" for i in range(30)]
 
 
+def others():
+    """As many sentences without an entity."""
+    return [f"v{i} u{i}" for i in range(30)]
+
+
 def test_nothing_odd():
-    assert findings(corpus(*plenty())) == []
+    assert findings(corpus(*plenty(), *others())) == []
+
+
+def test_sentences_picked_for_a_new_type():
+    [finding] = findings(corpus(*plenty(), *others()[1:]))
+    assert finding.what == "sentences with x, more than half of all" and finding.count == 30
+    assert all(said in finding.advice for said in ("at random", "--dev", "without x", "--text"))
+    assert findings(corpus(*plenty()), known=["x"]) == [], "a type the model knows is not new"
+    assert not [what for what in found(corpus("a [x b]")) if "half" in what], "of one sentence nothing follows"
 
 
 def test_what_weighs_most_comes_first():
-    data = corpus(*plenty(), "a [y b]", "w0 [x name0]", "in [x Paris ,]")
+    data = corpus(*plenty(), *others(), "a [y b]", "w0 [x name0]", "in [x Paris ,]", "so it goes", "on and on")
     assert [finding.weight for finding in findings(data)] == ["mend", "look", "note"] == list(WEIGHT_MEANINGS)
 
 

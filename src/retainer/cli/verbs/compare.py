@@ -18,6 +18,7 @@ from retainer.data.texts import Texts, texts_or_corpus
 from retainer.errors import InputError
 from retainer.files import require_writable, write_document
 from retainer.plurals import sentences
+from retainer.report.compare.next_steps import next_steps
 from retainer.report.compare.rows import (
     AGREEMENT_COLUMNS,
     CHANGE_GROUPS,
@@ -95,11 +96,14 @@ def compare(
     outcomes = gates.outcomes(found)
     if target is not None:
         write_document(target, _page(found, old, new, data, outcomes))
-    document = {"old": old, "new": new, "data": data, **found.as_dict()}
+    steps = next_steps(found, before, after.lineage, old, new)
+    document = {"old": old, "new": new, "data": data, **found.as_dict(), "next_steps": steps}
     if json:
         _say_document({**document, "gates": [outcome.as_dict() for outcome in outcomes]}, found)
     else:
         _say_tables(found, old, new, data, show)
+        for step in steps:
+            say(_clean(step))
     for outcome in outcomes:
         note(outcome.sentence())
     return 0 if all(outcome.passed for outcome in outcomes) else REFUSED

@@ -7,29 +7,32 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from retainer.cli.dry_run import TOO_FEW, TOO_FEW_TO_CHOOSE, dry_run_lines
 from retainer.cli.output import balance_table, say, say_json, say_table
 from retainer.errors import InputError, nearest, unknown
 from retainer.files import in_words, require_free, size_of
 from retainer.methods import METHODS, learnable
 from retainer.methods import method as find_method
-from retainer.plurals import amount, sentences
-from retainer.training.recipe import ENOUGH_TO_SELECT, RECIPE_FIELDS, Recipe
+from retainer.plurals import sentences
+from retainer.training.recipe import RECIPE_FIELDS, Recipe
 from retainer.training.recipe import recipe as find_recipe
 from retainer.training.reproduce import Reproduction, record_of
 from retainer.versions.history import describe_prior, describe_task, short_hash
 from retainer.versions.lineage import PARENT_FOLDER, Lineage
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from retainer.methods import Method
-    from retainer.training.preview import Preview
     from retainer.training.request import LearnRequest
     from retainer.versions.version import Version
 
 
-FEW = "too little data to set some aside (the tenth must have 10 sentences and some of every type)"
-"""Why nothing could be set aside."""
-CHANCE = f"fewer than {ENOUGH_TO_SELECT} entities were set aside"
-"""Why no epoch is chosen, though there is something to look at."""
+NO_RANKING = (
+    "This shows large losses, but does not rank methods: only annotated test sentences do (retainer evaluate, retainer "
+    "bench own)"
+)
+"""What the last lines are good for: the share kept of a few entities did not order methods as a test set did."""
 POOR = 20.0
 """The F1 below which a version has hardly learned its new types, and the summary says so."""
 
@@ -82,7 +85,7 @@ def learn(
         about a third of its size more with the built-in encoder, a larger share with larger ones; without it, rollback
         needs the old folder
     :param dry_run: learn and write nothing; report what would be learned, which entities of old types the method would
-        treat as gold, and how long it would take
+        treat as gold and how many the old version itself would choose, and how long it would take
     :param anyway: where --config is the record of a version: learn even if data or parent are not those of the record
     :param json: print one JSON document
     :param config: read any of these from a YAML file; or the retainer.json of a version: repeat the run that made it
@@ -122,10 +125,18 @@ def _report_result(version: Version, out: str, seconds: float, json: bool, repro
     if reproduces:
         bits = "the same weights, bit for bit" if same else "other weights"
         say(f"reproduced  version {short_hash(reproduces.record.own_hash)}: {bits}")
-    if measured := version.lineage.scores.get("balance"):
-        say_table(balance_table(measured))
-        say(measured["in_words"])
+    _report_effect(version.lineage.scores)
     say(f"\nTry it:   retainer predict {Path(out)} 'some text'")
+
+
+def _report_effect(scores: Mapping[str, Any]) -> None:
+    """Report what became of every type, what flatters about it, and what it cannot tell."""
+    from retainer.training.prevalence import prevalence_in_words
+
+    if measured := scores.get("balance"):
+        say_table(balance_table(measured))
+        lines = [measured["in_words"], *prevalence_in_words(scores["prevalence"])]
+        say("\n".join([*lines, NO_RANKING] if measured["old"] else lines))
 
 
 def _report_preview(request: LearnRequest, out: str, reproduces: Reproduction | None, json: bool) -> None:
@@ -142,39 +153,7 @@ def _report_preview(request: LearnRequest, out: str, reproduces: Reproduction | 
     seen = preview(task)
     if json:
         return say_json(seen.as_dict())
-    counts = ", ".join(f"{count} {type_}" for type_, count in seen.train["entities"].items())
-    aside = f"none: {FEW}, so the last epoch is kept; give --dev FILE if you can"
-    if seen.dev is not None:
-        aside = f"{sentences(seen.dev['sentences'])}{' set aside' if seen.dev['set_aside'] else ''}"
-        aside += "" if seen.dev["chooses"] else f", to look at in the end; {CHANCE}, so the last epoch is kept"
-    beside = f" and {seen.text['batch']} of text" if seen.text else ""
-    lines = [
-        f"would learn   {', '.join((*seen.new, *(f'more of {type_}' for type_ in seen.retaught)))}",
-        f"would keep    {', '.join(seen.old) or '(nothing else: the model knows no other type)'}",
-        f"from          {_sources(seen)}: {counts}",
-        f"dev           {aside}",
-        f"method        {seen.method}, at most {amount(seen.steps, 'step')} of {sentences(seen.batch)}{beside}",
-        f"time          about {_duration(seen.seconds)}"
-        + (" if it does not stop early, and the dev scores" * bool(seen.dev and seen.dev["chooses"])),
-    ]
-    for type_, facts in (seen.pseudo_labels or {}).items():
-        lines.append(f"would treat {amount(facts['count'], 'unannotated entity', 'unannotated entities')} as {type_}")
-        lines.extend(f"    {example}" for example in facts["examples"])
-    say("\n".join([*lines, "", "nothing was learned and nothing was written"]))
-
-
-def _sources(seen: Preview) -> str:
-    """Say what would be learned from."""
-    parts = [sentences(seen.train["sentences"])]
-    if seen.exemplars:
-        parts.append(amount(seen.exemplars["sentences"], "exemplar"))
-    if seen.text:
-        parts.append(f"{sentences(seen.text['sentences'])} of text")
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+    say("\n".join(dry_run_lines(seen)))
 
 
 def configure(recipe: str, method: str, changes: dict[str, Any]) -> tuple[Recipe, Method]:
@@ -209,7 +188,7 @@ def _dev_score(record: Lineage) -> str:
         return f"{record.scores['dev']:.2f} on {measured}"
     if record.recipe["select"] == "last":
         return "not used to choose: the last epoch was asked for (--set.select last)"
-    why = f"not used to choose: {CHANCE}" if record.data["dev_sentences"] else f"not measured: {FEW}"
+    why = f"not used to choose: {TOO_FEW_TO_CHOOSE}" if record.data["dev_sentences"] else f"not measured: {TOO_FEW}"
     return f"{why}, so the last epoch was kept; give --dev FILE if you can"
 
 

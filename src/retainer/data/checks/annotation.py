@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from retainer.data.checks.finding import EXAMPLES_SHOWN, Finding, name_sentences, quote_words
 from retainer.data.corpus import Corpus
+from retainer.data.picked import are_picked, share_having
 from retainer.data.spans import Sentence, Span
 from retainer.data.words import Offset
 from retainer.errors import quoted, shortened
@@ -28,6 +29,19 @@ def rare_types(corpus: Corpus) -> Iterator[Finding]:
         if count < _FEW_ENTITIES:
             advice = f"annotate more; {_FEW_ENTITIES} is little, 200 is comfortable"
             yield Finding(f"few entities of type {shortened(type_)}", count, advice, weight="mend")
+
+
+def picked_types(corpus: Corpus, known: Sequence[str] = ()) -> Iterator[Finding]:
+    """Find new types that most sentences have: F1 measured on a part of them flatters, if they were picked for it."""
+    for type_ in (one for one in corpus.types if one not in known and are_picked(corpus.sentences, [one])):
+        count = round(share_having(corpus.sentences, [type_]) * len(corpus))
+        if count >= _FEW_ENTITIES:
+            yield Finding(
+                f"sentences with {shortened(type_)}, more than half of all",
+                count,
+                f"if they were picked for it, F1 on a part of them flatters: draw sentences at random for a dev set "
+                f"(--dev), add sentences without {shortened(type_)}, and give learn texts as they come (--text)",
+            )
 
 
 def no_entities(corpus: Corpus) -> Iterator[Finding]:

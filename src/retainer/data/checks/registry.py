@@ -10,6 +10,7 @@ from retainer.data.checks.annotation import (
     missed_mentions,
     no_entities,
     odd_edges,
+    picked_types,
     rare_types,
 )
 from retainer.data.checks.finding import EXAMPLES_SHOWN, WEIGHT_MEANINGS, Finding
@@ -32,7 +33,8 @@ def findings(corpus: Corpus, known: Sequence[str] = (), show: int = EXAMPLES_SHO
         for finding in look(corpus, show)
     ]
     return sorted(
-        [*found, *similar_types(corpus, known)], key=lambda finding: list(WEIGHT_MEANINGS).index(finding.weight)
+        [*found, *picked_types(corpus, known), *similar_types(corpus, known)],
+        key=lambda finding: list(WEIGHT_MEANINGS).index(finding.weight),
     )
 
 

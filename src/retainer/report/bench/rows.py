@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from retainer.bench.result import CellResult, TaskScores
 from retainer.methods import METHODS
+from retainer.methods.passes import forward_passes
 from retainer.report.draw.runs import mean_of_known
+from retainer.training.recipe import Recipe
 
 Measure = Literal["micro", "macro", "old_macro", "new_macro"]
 """What is measured after every task."""
@@ -87,6 +89,17 @@ class MethodRow:
     def seconds(self) -> float | None:
         """The mean time of a cell."""
         return mean_of_known(cell.seconds for cell in self.cells)
+
+    @property
+    def passes(self) -> float | None:
+        """How often a task sends each of its sentences through an encoder; None for a method that is unknown today."""
+        known, cell = METHODS.get(self.method), self.cells[0]
+        if known is None:
+            return None
+        own = {name: value for name, value in cell.fields.items() if name in asdict(known)}
+        recipe = {**asdict(Recipe()), **cell.recipe}
+        share = recipe["text_share"] if cell.pool else 0.0
+        return forward_passes(replace(known, **own), recipe["epochs"], share)
 
     @property
     def peak(self) -> float | None:

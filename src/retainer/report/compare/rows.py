@@ -160,11 +160,17 @@ def comparison_remarks(difference: Difference) -> list[str]:
     return remarks
 
 
+def worse_types(difference: Difference) -> dict[str, float]:
+    """Return the old types whose F1 fell by more than chance explains, and by how many points."""
+    kept = {} if difference.scored is None else difference.scored.kept
+    return {type_: one.drop for type_, one in kept.items() if one.real and one.drop > 0}
+
+
 def _certainty(difference: Difference) -> Iterator[str]:
     if difference.scored is None or not difference.scored.kept:
         return
     kept = difference.scored.kept
-    worse = [f"{type_} ({signed_points(-one.drop)})" for type_, one in kept.items() if one.real and one.drop > 0]
+    worse = [f"{type_} ({signed_points(-drop)})" for type_, drop in worse_types(difference).items()]
     better = [f"{type_} ({signed_points(-one.drop)})" for type_, one in kept.items() if one.real and one.drop < 0]
     yield f"Worse beyond chance: {', '.join(worse)}." if worse else "No old type got worse beyond chance."
     if better:

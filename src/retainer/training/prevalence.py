@@ -1,0 +1,82 @@
+"""How often a new type is found in sentences as they come, beside how often it is annotated where F1 is measured.
+
+F1 of a type on sentences picked for it flatters (``data.picked``). What would show it is a dev set drawn at random, and
+most people have none. Text without annotation, or sentences of the data in which nothing is annotated, show how often
+the type is found elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from retainer.data.picked import PICKED, share_having
+from retainer.data.spans import Sentence
+from retainer.metrics.f1 import spans_by_sentence
+from retainer.model.predict import find
+from retainer.model.tagger import Tagger
+from retainer.plurals import sentences as count_sentences
+from retainer.training.learn_task import LearnTask
+
+MOST_LOOKED_AT = 1_000
+"""Sentences to look at: a share of so many is known to three points."""
+LEAST_LOOKED_AT = 20
+"""Fewer sentences than this tell no share."""
+RARER = 2 / 3
+"""A type is rarer in some text if it is found in less than this share of what is annotated."""
+
+
+def prevalence(student: Tagger, task: LearnTask) -> dict[str, Any]:
+    """Return, by new type, the percentage of sentences it is annotated in and of those it is found in elsewhere."""
+    where, elsewhere = _elsewhere(task)
+    measured = task.measured_on if task.dev_given else task.corpus
+    found = _found(student, elsewhere, task.new)
+    types = {
+        type_: {
+            "annotated": 100 * share_having(measured.sentences, [type_]),
+            "found": 100 * share_having(found, [type_]) if found else None,
+        }
+        for type_ in task.new
+    }
+    return {"where": where, "sentences": len(found), "types": types}
+
+
+def _elsewhere(task: LearnTask) -> tuple[str, Sequence[Sentence]]:
+    """Return the text of a task or, where there is too little, the sentences of its data without any annotation."""
+    if task.text is not None and len(task.text) >= LEAST_LOOKED_AT:
+        return "text", task.text.sentences
+    bare = [sentence for sentence in task.corpus if not sentence.spans]
+    return "data", bare if len(bare) >= LEAST_LOOKED_AT else ()
+
+
+def _found(student: Tagger, sentences: Sequence[Sentence], types: Sequence[str]) -> list[Sentence]:
+    """Return some of the sentences, spread evenly, with what the student finds in them."""
+    some = sentences[:: -(-len(sentences) // MOST_LOOKED_AT) or 1]
+    if not some:
+        return []
+    spans, tagged = find(student, some, types)
+    found = spans_by_sentence(spans, tagged.sentence_starts, types)
+    return [sentence.with_spans(own) for sentence, own in zip(some, found, strict=True)]
+
+
+def prevalence_in_words(facts: Mapping[str, Any]) -> list[str]:
+    """Write a warning for every type whose F1 flatters, and what to do."""
+    return [_warning(type_, one, facts) for type_, one in facts["types"].items() if _flatters(one, facts["where"])]
+
+
+def _flatters(one: Mapping[str, Any], where: str) -> bool:
+    """Return whether a type is rarer in the text; without text, whether the sentences look picked for it."""
+    if where == "text":
+        return bool(one["found"] < RARER * one["annotated"])
+    return bool(one["annotated"] > 100 * PICKED)
+
+
+def _warning(type_: str, one: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
+    looked_at = count_sentences(facts["sentences"])
+    places = {"text": f"{looked_at} of text", "data": f"the {looked_at} without annotation"}
+    elsewhere = "" if one["found"] is None else f", and it is found in {one['found']:.0f} % of {places[facts['where']]}"
+    remedies = ["draw sentences at random for a dev set (--dev)", f"add sentences without {type_}"]
+    if facts["where"] == "data":
+        remedies.append("give texts as they come (--text)")
+    have = f"{one['annotated']:.0f} % of the annotated sentences have it"
+    return f"F1 of {type_} may flatter: {have}{elsewhere}; {', '.join(remedies[:-1])} or {remedies[-1]}"
