@@ -104,8 +104,10 @@ class CellState:
                 shutil.rmtree(other, ignore_errors=True)
 
     def remove(self) -> None:
-        """Forget the state: the cell is finished."""
+        """Forget the state: the cell is finished. The folder of all states goes with the last one."""
         shutil.rmtree(self.folder, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            self.folder.parent.rmdir()
 
     def _version(self, task: int) -> Path:
         return self.folder / f"task-{task}"
