@@ -212,6 +212,8 @@ class TestBadFiles:
             ('{"text": "ab", "label": [[0, 2, "x"]]}\n{"text": \n', "bad:2"),
             ('{"tokens": ["a"], "ner_tags": [3]}\n', "bad:1"),
             ('[{"text": "a"}]', "per line"),
+            ("a\tB-O\nb\tO\n", "no type can be called 'O': O marks the words that belong to no entity"),
+            ('{"text": "ab cd", "label": [[0, 2, " x"]]}\n', "' x': spaces at the edges of a name get lost"),
         ],
     )
     @pytest.mark.parametrize("verb", ["check", "evaluate", "learn", "convert", "split"])

@@ -129,6 +129,4 @@ def _line(word: str, tag: str) -> str:
     _check_cells((word, tag))
     if _DOCSTART.match(word):
         raise InputError(f"the word {quoted(word)} would read back as the beginning of a document; replace it")
-    if tag.endswith(" "):
-        raise InputError(f"the type in {quoted(tag)} ends with a space, which would be lost; rename it")
     return f"{word}\t{tag}\n"
