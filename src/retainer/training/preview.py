@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from retainer.data.place import Place, place_in
 from retainer.metrics.f1 import spans_by_sentence
 from retainer.model.decode import predicted_spans
 from retainer.runtime import repeatable
@@ -116,13 +117,12 @@ def _pseudo_labels(task: LearnTask, prepared: PreparedTask) -> dict[str, dict[st
     old, starts = _old(task), prepared.slice.sentence_starts
     found = predicted_spans(labels.cpu().numpy(), prepared.student.labels, starts, old)
     counts: Counter[str] = Counter()
-    examples: dict[str, list[str]] = {type_: [] for type_ in old}
+    examples: dict[str, list[Place]] = {type_: [] for type_ in old}
     for row, (sentence, spans) in enumerate(
         zip(task.data.train, spans_by_sentence(found, starts, old), strict=False), 1
     ):
         for span in spans:
             counts[span.type] += 1
             if len(examples[span.type]) < EXAMPLES_PER_TYPE:
-                words = " ".join(sentence.words[span.start : span.end])
-                examples[span.type].append(f"sentence {row}: {words!r}")
+                examples[span.type].append(place_in(sentence, row, span.start, span.end))
     return {type_: {"count": counts[type_], "examples": examples[type_]} for type_ in old}
