@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
+from retainer.decimals import decimals
 from retainer.errors import printable, shortened
 
 
@@ -22,7 +23,7 @@ class Epoch:
 
     def line(self) -> str:
         """Say it in one line."""
-        losses = " ".join(f"{name} {value:.3f}" for name, value in self.losses.items())
+        losses = " ".join(f"{name} {decimals(value, 3)}" for name, value in self.losses.items())
         dev = "" if self.dev is None else f" · dev F1 {self.dev:.2f}{' (best)' if self.best else ''}"
         return f"epoch {self.number}/{self.epochs} · loss {losses}{dev} · {self.seconds:.1f} s"
 

@@ -209,4 +209,5 @@ class TestLongSentences:
         sentence = Sentence(tuple("abcdefgh"), (Span(0, 3, "x"), Span(4, 8, "x")))
         guesses = [(Span(2, 5, "y"), Span(5, 6, "y"), Span(0, 1, "z"))]
         clashes = type_clashes(Corpus((sentence,)), guesses, ["y", "z"])
-        assert [(one.count, one.advice.split("(")[1]) for one in clashes] == [(2, "100 % of them)"), (1, "50 % of them)")]
+        counts = [(one.count, one.advice.split("(")[1]) for one in clashes]
+        assert counts == [(2, "100 % of them)"), (1, "50 % of them)")]
