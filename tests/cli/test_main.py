@@ -320,6 +320,12 @@ class TestEvaluate:
         document = json.loads(run("evaluate", "v2", "both.conll", "--json")[1])
         assert document["old_macro"] == document["per_type"]["artist"]["f1"]
         assert document["new_macro"] == document["per_type"]["city"]["f1"]
+        assert (document["keep"], document["gain"]) == (document["old_macro"], document["new_macro"])
+        precision, recall = document["micro_precision"], document["micro_recall"]
+        assert 2 * precision * recall == pytest.approx(document["micro"] * (precision + recall))
+        (micro,) = [line.split() for line in out.splitlines() if line.split()[:1] == ["micro"]]
+        support = sum(one["support"] for one in document["per_type"].values())
+        assert micro[1:] == [f"{precision:.2f}", f"{recall:.2f}", f"{document['micro']:.2f}", str(support)]
 
     def test_a_bare_encoder(self, refused, encoder):
         refused("evaluate", encoder, "artist.conll", says="no token-classification head")
@@ -433,6 +439,42 @@ class TestTypes:
         document = json.loads(run("types", "v2", "--json")[1])
         assert document["types"][1]["version"] == 2 and document["types"][1]["labels"] == ["B-city", "I-city"]
         assert run("types", checkpoint("O", "B-x", "I-x"))[1] == "x\n"
+
+    def test_f1_of_all_types(self, run, encoder, artist, city, quick, here):
+        """The dev set of the second task has no artist, so its F1 is that of the first."""
+        from retainer.training.learn import learn
+
+        v1 = learn(artist, encoder, recipe=quick, dev=artist, device="cpu")
+        learn(city, v1, recipe=quick, dev=city, device="cpu", out="v2")
+        rows = json.loads(run("types", "v2", "--json")[1])["types"]
+        artist, city = (row["f1_when_learned"] for row in rows)
+        assert [row["f1"] for row in rows] == [None, city]
+        lines = run("types", "v2")[1].splitlines()
+        assert f"F1 {artist:.2f} on dev when it was learned, not measured since" in lines[0]
+        assert f"F1 {city:.2f} on dev)" in lines[1]
+        assert run("types", "merge", "v2", "artist,city", "--into", "thing", "--out", "m")[0] == 0
+        assert "F1 not measured" in run("types", "m")[1], "together they were never measured"
+
+    @pytest.mark.parametrize("between", [",", ", ", " "])
+    def test_commas_and_spaces_separate_types_alike(self, run, v2, here, between):
+        def listed(*names):
+            return between.join(names).split() if between == " " else [between.join(names)]
+
+        calls = {
+            "renamed": ("rename", "v2", *listed("artist=a", "city=b")),
+            "merged": ("merge", "v2", *listed("artist", "city"), "--into", "thing"),
+            "cut": ("split", "renamed", "b", "--into", "c,d"),
+            "dropped": ("drop", "cut", *listed("a", "c")),
+        }
+        known = {"renamed": ["a", "b"], "merged": ["thing"], "cut": ["a", "c", "d"], "dropped": ["d"]}
+        for out, call in calls.items():
+            assert run("types", *call, "--out", out)[0] == 0
+            assert [row["type"] for row in json.loads(run("types", out, "--json")[1])["types"]] == known[out]
+
+    def test_a_comma_in_a_name(self, run, checkpoint, here):
+        folder = checkpoint("O", "B-a,b", "I-a,b", "B-c", "I-c")
+        assert run("types", "drop", folder, "a,b", "--out", "x")[1].startswith("dropped a,b")
+        assert run("types", "rename", folder, "c=d,e", "--out", "y")[1].startswith("renamed c to d,e")
 
     def test_every_change(self, run, v2, here):
         calls = {
