@@ -693,6 +693,17 @@ class TestTheVerb:
                 "--set.temprature",
                 "1",
             ],
+            "FG-3-PG-7 leaves 1 of 4 types over; choose numbers that divide evenly, or name the types to use; "
+            "conll2003 has FG-1-PG-1, FG-2-PG-1": [
+                "bench",
+                "conll2003",
+                "--data",
+                str(data),
+                "--out",
+                "o",
+                "--setting",
+                "FG-3-PG-7",
+            ],
             "'FG1' is not a setting (did you mean 'FG-1-PG-1'?)": [
                 "bench",
                 "conll2003",

@@ -9,6 +9,7 @@ import pytest
 
 from retainer.cli.main import VERBS, main
 from retainer.data.io import read, write
+from retainer.errors import InputError
 
 
 @pytest.fixture
@@ -188,6 +189,27 @@ class TestLearn:
         refused(*learn, "--device", "cuda:99", says="no device")
         refused(*learn, "--types", "city,,x", says="types")
         refused("learn", "city.jsonl", "--from", "nobody/nothing", "--out", "v2", says="nobody/nothing")
+
+    def test_a_method_is_recorded_as_it_was_asked_for(self, run, v1, here):
+        """rdp without prototypes has a name of its own, which nobody gave here."""
+        learn = ("learn", "city.jsonl", "--from", "v1", "--epochs", 1, "--json")
+        record = json.loads(run(*learn, "--out", "v2", "--set.pseudo", "argmax", "--method", "rdp")[1])
+        assert (record["method"], record["fields"]["pseudo"]) == ("rdp", "argmax")
+        assert json.loads((here / "v2" / "retainer.json").read_text())["method"] == "rdp"
+        assert "rdp (pseudo=argmax), " in run("log", "v2")[1]
+        assert json.loads(run(*learn, "--out", "v3", "--method", "rdp-no-ppl")[1])["method"] == "rdp-no-ppl"
+        assert "rdp-no-ppl, " in run("log", "v3")[1]
+
+    def test_what_learn_refuses_is_not_offered(self, run, refused, v1, city):
+        from retainer.training.learn import learn
+
+        call = ("learn", "city.jsonl", "--from", "v1", "--out", "v2", "--method")
+        refused(*call, "rdp_released", says="is for `retainer bench` alone")
+        refused(*call, "xyzzy", says="known are finetune")
+        with pytest.raises(InputError) as raised:
+            learn(city, v1, method="rdp_releasd")
+        for said in (str(raised.value), run(*call, "rdp_releasd")[2]):
+            assert "rdp_paper" in said and "rdp_released" not in said
 
     def test_a_loss_that_breaks(self, run, v1, here):
         argv = ("learn", "city.jsonl", "--from", "v1", "--out", "v2", "--set.lr", "1e30", "--set.clip", "0")

@@ -94,7 +94,7 @@ def learn(
     from retainer.training.progress import ConsoleProgress
     from retainer.training.request import LearnRequest, RunOptions
 
-    request = LearnRequest(data, from_, types or None, fields, chosen, seed, dev, exemplars, device, text)
+    request = LearnRequest(data, from_, types or None, fields, chosen, seed, dev, exemplars, device, text, method)
     if dry_run:
         return _report_preview(request, out, reproduces, json)
     began = time.perf_counter()
