@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 
@@ -108,6 +109,14 @@ class TestLearn:
         record = json.loads(out)
         assert record["tasks"] == [["artist"], ["city"]] and record["method"] == "extend_ner"
         assert not list(here.glob("*.partial"))
+
+    def test_the_time_left_and_a_quiet_run(self, run, v1, here):
+        learn = ("learn", "city.jsonl", "--from", "v1", "--epochs", 2, "--out")
+        _, _, err = run(*learn, "v2")
+        first, second = (line for line in err.splitlines() if "epoch " in line)
+        assert re.search(r"epoch 1/2 .* s, at most \d+ s left$", first) and "left" not in second
+        status, out, err = run(*learn, "v3", "--quiet")
+        assert status == 0 and err == "" and "learned   city" in out
 
     def test_fields_and_configuration_files(self, run, v1, here):
         (here / "run.yaml").write_text("set:\n  temperature: 0.5\n  batch: 8\nepochs: 1\nmethod: rdp\n")

@@ -12,7 +12,7 @@ from retainer.errors import InputError, nearest, unknown
 from retainer.files import in_words, require_free, size_of
 from retainer.methods import METHODS, learnable
 from retainer.methods import method as find_method
-from retainer.plurals import amount, sentences
+from retainer.plurals import amount, duration, sentences
 from retainer.training.recipe import ENOUGH_TO_SELECT, RECIPE_FIELDS, Recipe
 from retainer.training.recipe import recipe as find_recipe
 from retainer.training.reproduce import Reproduction, record_of
@@ -54,6 +54,7 @@ def learn(
     dry_run: bool = False,
     anyway: bool = False,
     json: bool = False,
+    quiet: bool = False,
     config: str | None = None,
 ) -> None:
     """Teach a model new entity types from data in which only they are annotated, and keep what it knew.
@@ -85,20 +86,21 @@ def learn(
         treat as gold, and how long it would take
     :param anyway: where --config is the record of a version: learn even if data or parent are not those of the record
     :param json: print one JSON document
+    :param quiet: print the result, and warnings alone while it learns
     :param config: read any of these from a YAML file; or the retainer.json of a version: repeat the run that made it
         (DATA, --dev, --exemplars, --text and --out are given, --from is found if it lies beside; the command line wins)
     """
     reproduces = _reproduction(config, anyway)
     chosen, fields = configure(recipe, method, {**set, **({"epochs": epochs} if epochs is not None else {})})
     from retainer.training.learn import learn_version
-    from retainer.training.progress import ConsoleProgress
+    from retainer.training.progress import ConsoleProgress, QuietProgress
     from retainer.training.request import LearnRequest, RunOptions
 
     request = LearnRequest(data, from_, types or None, fields, chosen, seed, dev, exemplars, device, text, method)
     if dry_run:
         return _report_preview(request, out, reproduces, json)
     began = time.perf_counter()
-    progress = ConsoleProgress()
+    progress = QuietProgress() if quiet else ConsoleProgress()
     options = RunOptions(out=Path(out), keep_parent=keep_parent, progress=progress, reproduces=reproduces)
     version = learn_version(request, options)
     _report_result(version, out, time.perf_counter() - began, json, reproduces)
@@ -154,7 +156,7 @@ def _report_preview(request: LearnRequest, out: str, reproduces: Reproduction | 
         f"from          {_sources(seen)}: {counts}",
         f"dev           {aside}",
         f"method        {seen.method}, at most {amount(seen.steps, 'step')} of {sentences(seen.batch)}{beside}",
-        f"time          about {_duration(seen.seconds)}"
+        f"time          about {duration(seen.seconds)}"
         + (" if it does not stop early, and the dev scores" * bool(seen.dev and seen.dev["chooses"])),
     ]
     for type_, facts in (seen.pseudo_labels or {}).items():
@@ -171,10 +173,6 @@ def _sources(seen: Preview) -> str:
     if seen.text:
         parts.append(f"{sentences(seen.text['sentences'])} of text")
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def configure(recipe: str, method: str, changes: dict[str, Any]) -> tuple[Recipe, Method]:
