@@ -72,10 +72,12 @@ class Server:
         call = [sys.executable, "-m", "retainer", "serve", str(link), "--port", "0", "--device", "cpu"]
         self.process = subprocess.Popen(call, stderr=subprocess.PIPE, text=True)
         assert self.process.stderr
-        self.said = self.process.stderr.readline()
-        found = re.search(r"http://[0-9.:]+", self.said)
+        found, self.said = None, ""
+        while not found and (line := self.process.stderr.readline()):
+            self.said += line
+            found = re.search(r"http://[0-9.:]+", line)
         if not found:
-            raise SystemExit(f"the server did not start: {self.said}{self.process.stderr.read()}")
+            raise SystemExit(f"the server did not start: {self.said}")
         self.address = found[0]
 
     def metrics(self) -> dict[str, float]:

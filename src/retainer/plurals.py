@@ -1,4 +1,4 @@
-"""Numbers with the word for what they count, so that no message says "1 sentences", and small numbers as words."""
+"""Numbers with the word for what they count ("1 sentence", not "1 sentences"), small numbers as words, and times."""
 
 _NUMBERS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
@@ -19,6 +19,11 @@ def sentences(number: int) -> str:
 def entities(number: int) -> str:
     """Write a number of entities."""
     return amount(number, "entity", "entities")
+
+
+def duration(seconds: float) -> str:
+    """Write roughly how long something takes."""
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def number_in_words(number: int) -> str:

@@ -31,6 +31,7 @@ from retainer.data.io import write
 from retainer.data.spans import Span
 from retainer.data.splits import read_splits
 from retainer.data.tasks import hide, plan
+from retainer.decimals import with_sign
 from retainer.errors import InputError
 from retainer.methods import METHODS, RDP
 from retainer.methods import method as find_method
@@ -490,9 +491,9 @@ class TestTable:
         found = rankings(self.CELLS, PRINTED)
         assert [ranking.setting for ranking in found] == ["FG-1-PG-1", "FG-2-PG-1"]
         joint, rdp = plain_tables(found)[0].lines
-        assert joint[:5] == ["joint", "1", "83.00", "82.00", "+0.00"]
+        assert joint[:5] == ["joint", "1", "83.00", "82.00", "0.00"]
         assert rdp == [
-            "rdp", "2", "73.00 ± 2.83", "72.00 ± 2.83", "-10.00", "62.00", "77.00", "4.00", "80.00 / 60.00", "",
+            "rdp", "2", "73.00 ± 2.83", "72.00 ± 2.83", "−10.00", "62.00", "77.00", "4.00", "80.00 / 60.00", "",
             "82.55 / 80.64",
         ]  # fmt: skip
 
@@ -515,13 +516,13 @@ class TestTable:
         kinds = [fake("joint", 1, 82.0), fake("rdp", 1, 70.0), fake("rdp", 1, 71.0, variant="recipe paper")]
         lines = table(kinds, PRINTED)
         assert [(line[0], line[4], line[-1]) for line in lines[1:]] == [
-            ("rdp (recipe paper)", "-11.00", "82.55 / 80.64"),
-            ("rdp", "-12.00", "82.55 / 80.64"),
+            ("rdp (recipe paper)", "−11.00", "82.55 / 80.64"),
+            ("rdp", "−12.00", "82.55 / 80.64"),
         ]
 
     def test_joint_of_the_same_kind_goes_first(self):
         kinds = [fake("joint", 1, 82.0), fake("joint", 1, 80.0, variant="lr=1"), fake("rdp", 1, 70.0, variant="lr=1")]
-        assert [line[4] for line in table(kinds)] == ["+0.00", "+0.00", "-10.00"]
+        assert [line[4] for line in table(kinds)] == ["0.00", "0.00", "−10.00"]
 
     def test_the_report_has_the_same_columns_and_two_more(self):
         """One computation stands behind both, down to the text; the terminal's minus is another character."""
@@ -530,7 +531,7 @@ class TestTable:
         assert set(COLUMNS) - set(columns) == {"last", "backward", "to partial"}, "the last where it was measured"
         for row, line in zip(ranking.rows, plain_tables([ranking])[0].lines, strict=True):
             fields = ranking.fields(row, COLUMNS)
-            assert line == [row.name, *(fields[name].replace("\u2212", "-") for name in columns)]
+            assert line == [row.name, *(fields[name] for name in columns)]
 
     def test_the_table_in_the_repository_is_what_its_cells_give(self):
         folder = Path(__file__).parents[2] / "results" / "bench" / "conll2003"
@@ -552,11 +553,11 @@ class TestTable:
         sheet, by_task = plain_tables([ranking])
         at, to = sheet.columns.index("to joint"), sheet.columns.index("to partial")
         assert [(line[0], line[at], line[to]) for line in sheet.lines] == [
-            ("partial_joint", "+15.00", "+0.00"),
-            ("joint", "+0.00", "-15.00"),
-            ("rdp", "+10.00", "-5.00"),
-            ("cfner", "-20.00", "-35.00"),
-            ("finetune (lr=1)", "-30.00", "-45.00"),
+            ("partial_joint", "+15.00", "0.00"),
+            ("joint", "0.00", "−15.00"),
+            ("rdp", "+10.00", "−5.00"),
+            ("cfner", "−20.00", "−35.00"),
+            ("finetune (lr=1)", "−30.00", "−45.00"),
         ]
         assert "to partial: macro minus that of partial_joint" in sheet.caption
         assert ranking.best.name == "rdp" and [ranking.place(row, "macro") for row in ranking.rows] == [0, 0, 1, 2, 0]
@@ -565,7 +566,7 @@ class TestTable:
 
     def test_partial_joint_alone_gives_no_distance_to_joint(self):
         (line, rdp) = table([fake("partial_joint", 1, 82.0), fake("rdp", 1, 70.0)])
-        assert line[4:6] == ["", "+0.00"] and rdp[4:6] == ["", "-12.00"]
+        assert line[4:6] == ["", "0.00"] and rdp[4:6] == ["", "−12.00"]
 
     def test_a_setting_without_partial_joint_has_the_columns_of_the_others(self):
         cells = [fake("partial_joint", 1, 82.0), fake("rdp", 1, 70.0, "FG-2-PG-1")]
@@ -621,7 +622,7 @@ class TestTable:
         ]
         found = {line[0]: (line[1], line[3], line[4]) for line in table(with_distinct_variants(cells))}
         assert found == {
-            f"{method} (lr=1, {label})": ("1", f"{macro:.2f}", f"{macro - joint:+.2f}")
+            f"{method} (lr=1, {label})": ("1", f"{macro:.2f}", with_sign(macro - joint))
             for label, joint in zip(labels, (80.0, 85.0), strict=True)
             for method, macro in (("joint", joint), ("rdp", joint - 10))
         }
@@ -692,6 +693,17 @@ class TestTheVerb:
                 "o",
                 "--set.temprature",
                 "1",
+            ],
+            "FG-3-PG-7 leaves 1 of 4 types over; choose numbers that divide evenly, or name the types to use; "
+            "conll2003 has FG-1-PG-1, FG-2-PG-1": [
+                "bench",
+                "conll2003",
+                "--data",
+                str(data),
+                "--out",
+                "o",
+                "--setting",
+                "FG-3-PG-7",
             ],
             "'FG1' is not a setting (did you mean 'FG-1-PG-1'?)": [
                 "bench",

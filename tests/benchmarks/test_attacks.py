@@ -106,7 +106,7 @@ class TestEvents:
 
     def test_every_verb_that_writes_is_there(self, attack):
         writing = {verb.split()[0] for verb in attack.VERBS}
-        assert set(VERBS) - writing == {"predict", "serve", "log", "verify", "check"}
+        assert set(VERBS) - writing == {"predict", "serve", "log", "verify", "check", "completion"}
 
     def test_what_changes_a_file_is_an_event(self, attack, tmp_path):
         inside, write = str(tmp_path / "a"), os.O_WRONLY | os.O_CREAT

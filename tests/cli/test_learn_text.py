@@ -149,7 +149,7 @@ class TestThePrior:
         [
             ({}, ""),
             ({"person": 0.0}, "none taken"),
-            ({"person": -1.25, "city": 0.5, "movie": 0.0}, "person -1.25, city +0.50"),
+            ({"person": -1.25, "city": 0.5, "movie": 0.0}, "person −1.25, city +0.50"),
         ],
     )
     def test_in_words(self, offsets, said):
@@ -167,8 +167,8 @@ class TestThePrior:
             card = (tmp_path / name / "README.md").read_text()
             rows = [line for line in card.splitlines() if line.startswith("| prior correction |")]
             said.append((capsys.readouterr().out, *rows))
-        assert "│   prior correction: artist -1.25, a|b +0.50\n" in said[0][0]
-        assert said[0][1] == r"| prior correction | artist -1.25, a\|b +0.50 |"
+        assert "│   prior correction: artist −1.25, a|b +0.50\n" in said[0][0]
+        assert said[0][1] == r"| prior correction | artist −1.25, a\|b +0.50 |"
         assert "prior correction: none taken\n" in said[1][0] and said[1][1] == "| prior correction | none taken |"
         assert "prior" not in said[2][0] and len(said[2]) == 1
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 
 from retainer.cli.main import VERBS, main
 from retainer.data.io import read, write
+from retainer.errors import InputError
 
 
 @pytest.fixture
@@ -108,6 +110,14 @@ class TestLearn:
         assert record["tasks"] == [["artist"], ["city"]] and record["method"] == "extend_ner"
         assert not list(here.glob("*.partial"))
 
+    def test_the_time_left_and_a_quiet_run(self, run, v1, here):
+        learn = ("learn", "city.jsonl", "--from", "v1", "--epochs", 2, "--out")
+        _, _, err = run(*learn, "v2")
+        first, second = (line for line in err.splitlines() if "epoch " in line)
+        assert re.search(r"epoch 1/2 .* s, at most \d+ s left$", first) and "left" not in second
+        status, out, err = run(*learn, "v3", "--quiet")
+        assert status == 0 and err == "" and "learned   city" in out
+
     def test_fields_and_configuration_files(self, run, v1, here):
         (here / "run.yaml").write_text("set:\n  temperature: 0.5\n  batch: 8\nepochs: 1\nmethod: rdp\n")
         argv = ("learn", "city.jsonl", "--from", "v1", "--out", "v2", "--json")
@@ -189,6 +199,27 @@ class TestLearn:
         refused(*learn, "--types", "city,,x", says="types")
         refused("learn", "city.jsonl", "--from", "nobody/nothing", "--out", "v2", says="nobody/nothing")
 
+    def test_a_method_is_recorded_as_it_was_asked_for(self, run, v1, here):
+        """rdp without prototypes has a name of its own, which nobody gave here."""
+        learn = ("learn", "city.jsonl", "--from", "v1", "--epochs", 1, "--json")
+        record = json.loads(run(*learn, "--out", "v2", "--set.pseudo", "argmax", "--method", "rdp")[1])
+        assert (record["method"], record["fields"]["pseudo"]) == ("rdp", "argmax")
+        assert json.loads((here / "v2" / "retainer.json").read_text())["method"] == "rdp"
+        assert "rdp (pseudo=argmax), " in run("log", "v2")[1]
+        assert json.loads(run(*learn, "--out", "v3", "--method", "rdp-no-ppl")[1])["method"] == "rdp-no-ppl"
+        assert "rdp-no-ppl, " in run("log", "v3")[1]
+
+    def test_what_learn_refuses_is_not_offered(self, run, refused, v1, city):
+        from retainer.training.learn import learn
+
+        call = ("learn", "city.jsonl", "--from", "v1", "--out", "v2", "--method")
+        refused(*call, "rdp_released", says="is for `retainer bench` alone")
+        refused(*call, "xyzzy", says="known are finetune")
+        with pytest.raises(InputError) as raised:
+            learn(city, v1, method="rdp_releasd")
+        for said in (str(raised.value), run(*call, "rdp_releasd")[2]):
+            assert "rdp_paper" in said and "rdp_released" not in said
+
     def test_a_loss_that_breaks(self, run, v1, here):
         argv = ("learn", "city.jsonl", "--from", "v1", "--out", "v2", "--set.lr", "1e30", "--set.clip", "0")
         status, out, err = run(*argv, "--recipe", "paper")
@@ -212,6 +243,8 @@ class TestBadFiles:
             ('{"text": "ab", "label": [[0, 2, "x"]]}\n{"text": \n', "bad:2"),
             ('{"tokens": ["a"], "ner_tags": [3]}\n', "bad:1"),
             ('[{"text": "a"}]', "per line"),
+            ("a\tB-O\nb\tO\n", "no type can be called 'O': O marks the words that belong to no entity"),
+            ('{"text": "ab cd", "label": [[0, 2, " x"]]}\n', "' x': spaces at the edges of a name get lost"),
         ],
     )
     @pytest.mark.parametrize("verb", ["check", "evaluate", "learn", "convert", "split"])
@@ -318,6 +351,12 @@ class TestEvaluate:
         document = json.loads(run("evaluate", "v2", "both.conll", "--json")[1])
         assert document["old_macro"] == document["per_type"]["artist"]["f1"]
         assert document["new_macro"] == document["per_type"]["city"]["f1"]
+        assert (document["keep"], document["gain"]) == (document["old_macro"], document["new_macro"])
+        precision, recall = document["micro_precision"], document["micro_recall"]
+        assert 2 * precision * recall == pytest.approx(document["micro"] * (precision + recall))
+        (micro,) = [line.split() for line in out.splitlines() if line.split()[:1] == ["micro"]]
+        support = sum(one["support"] for one in document["per_type"].values())
+        assert micro[1:] == [f"{precision:.2f}", f"{recall:.2f}", f"{document['micro']:.2f}", str(support)]
 
     def test_a_bare_encoder(self, refused, encoder):
         refused("evaluate", encoder, "artist.conll", says="no token-classification head")
@@ -341,7 +380,8 @@ class TestCheck:
     def test_as_many_places_as_wanted(self, run, refused, here):
         (here / "marks.conll").write_text("".join(f"w{row} O\n. B-city\n\n" for row in range(1, 6)))
         usual, all_, none = (run("check", "marks.conll", *more)[1] for more in ((), ("--show", 9), ("--show", 0)))
-        assert [text.count(": '.'") for text in (usual, all_, none)] == [3, 5, 0]
+        marked = [text.partition("punctuation mark")[2] for text in (usual, all_, none)]
+        assert [text.count(": '.'") for text in marked] == [3, 5, 0]
         found = json.loads(run("check", "marks.conll", "--show", 9, "--json")[1])["findings"]
         assert max(len(one["examples"]) for one in found) == 5
         refused("check", "marks.conll", "--show", -1, says="--show -1: expected 0 or more")
@@ -430,6 +470,42 @@ class TestTypes:
         document = json.loads(run("types", "v2", "--json")[1])
         assert document["types"][1]["version"] == 2 and document["types"][1]["labels"] == ["B-city", "I-city"]
         assert run("types", checkpoint("O", "B-x", "I-x"))[1] == "x\n"
+
+    def test_f1_of_all_types(self, run, encoder, artist, city, quick, here):
+        """The dev set of the second task has no artist, so its F1 is that of the first."""
+        from retainer.training.learn import learn
+
+        v1 = learn(artist, encoder, recipe=quick, dev=artist, device="cpu")
+        learn(city, v1, recipe=quick, dev=city, device="cpu", out="v2")
+        rows = json.loads(run("types", "v2", "--json")[1])["types"]
+        artist, city = (row["f1_when_learned"] for row in rows)
+        assert [row["f1"] for row in rows] == [None, city]
+        lines = run("types", "v2")[1].splitlines()
+        assert f"F1 {artist:.2f} on dev when it was learned, not measured since" in lines[0]
+        assert f"F1 {city:.2f} on dev)" in lines[1]
+        assert run("types", "merge", "v2", "artist,city", "--into", "thing", "--out", "m")[0] == 0
+        assert "F1 not measured" in run("types", "m")[1], "together they were never measured"
+
+    @pytest.mark.parametrize("between", [",", ", ", " "])
+    def test_commas_and_spaces_separate_types_alike(self, run, v2, here, between):
+        def listed(*names):
+            return between.join(names).split() if between == " " else [between.join(names)]
+
+        calls = {
+            "renamed": ("rename", "v2", *listed("artist=a", "city=b")),
+            "merged": ("merge", "v2", *listed("artist", "city"), "--into", "thing"),
+            "cut": ("split", "renamed", "b", "--into", "c,d"),
+            "dropped": ("drop", "cut", *listed("a", "c")),
+        }
+        known = {"renamed": ["a", "b"], "merged": ["thing"], "cut": ["a", "c", "d"], "dropped": ["d"]}
+        for out, call in calls.items():
+            assert run("types", *call, "--out", out)[0] == 0
+            assert [row["type"] for row in json.loads(run("types", out, "--json")[1])["types"]] == known[out]
+
+    def test_a_comma_in_a_name(self, run, checkpoint, here):
+        folder = checkpoint("O", "B-a,b", "I-a,b", "B-c", "I-c")
+        assert run("types", "drop", folder, "a,b", "--out", "x")[1].startswith("dropped a,b")
+        assert run("types", "rename", folder, "c=d,e", "--out", "y")[1].startswith("renamed c to d,e")
 
     def test_every_change(self, run, v2, here):
         calls = {

@@ -1,5 +1,6 @@
 """Two versions compared: the numbers are those of a slow recomputation, whatever the models and the data."""
 
+import re
 import statistics
 from collections import Counter
 
@@ -301,9 +302,22 @@ class TestGates:
         assert at.passed and not above.passed and list(above.broken) == [worst]
         both = difference.scored.kept[worst]
         assert above.sentence() == (
-            f"--max-drop {above.limit:g}: no, {worst} dropped by {drops[worst]:.2f} points of F1 "
+            f"--max-drop {above.limit!r}: no, {worst} dropped by {drops[worst]:.2f} points of F1 "
             f"({both.old.f1:.2f} to {both.new.f1:.2f})"
         )
+
+    @pytest.mark.parametrize("apart", [10.0**-power for power in range(1, 9)])
+    def test_digits_show_that_the_limit_is_broken(self, difference, apart):
+        drops = self.drops(difference)
+        worst = max(drops, key=drops.get)
+        (outcome,) = Gates(max_drop=drops[worst] - apart).outcomes(difference)
+        fall, before, after = re.search(r"by (\S+) .*\((\S+) to (\S+)\)", outcome.broken[worst]).groups()
+        assert float(fall) > outcome.limit and outcome.sentence().startswith(f"--max-drop {outcome.limit!r}: no")
+        assert len({len(number.partition(".")[2]) for number in (fall, before, after)}) == 1
+        lowest = difference.total.agreement
+        (outcome,) = Gates(min_agreement=lowest + apart).outcomes(difference)
+        shown = re.search(r"is (\S+) %", outcome.broken["all old types together"])[1]
+        assert float(shown) < outcome.limit
 
     def test_every_type_above_the_limit_is_named(self, difference):
         (outcome,) = Gates(max_drop=0).outcomes(difference)

@@ -105,7 +105,7 @@ class TestFates:
         assert "kept 66.7 % of what the previous version found (2 of 3 entities in 1 sentence set aside)" in said
         assert "least" not in said, "movie had two entities to keep"
         assert "learned city at F1 100.0" in said
-        assert said.endswith("forgot: movie -33.3")
+        assert said.endswith("forgot: movie −33.3")
         same = effect_of(measure_effect(before, before, data, [A, B]), (), (A, B))["in_words"]
         assert same.startswith("kept 100.0 %") and "least" not in same and "forgot:" not in same
 

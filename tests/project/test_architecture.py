@@ -12,7 +12,7 @@ import retainer
 
 SOURCE = Path(__file__).parents[2] / "src" / "retainer"
 
-TOP = ("about", "errors", "plurals", "files", "runtime")
+TOP = ("about", "errors", "plurals", "decimals", "files", "runtime")
 """The files directly in the package, which every room may use; each imports only from those before it."""
 
 ROOMS = (

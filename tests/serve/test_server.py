@@ -310,7 +310,7 @@ class TestSignals:
             assert status == 200 and len(body["results"]) == 60
         assert len(responses) == 30 and "stopping" in server.lines[-1]
         assert any(" replaces " in line for line in server.lines)
-        assert len(server.lines) == 4 and "connections" in server.lines[1] and "256 file descriptors" in server.lines[1]
+        assert len(server.lines) == 5 and "connections" in server.lines[2] and "256 file descriptors" in server.lines[2]
         late = [response for response in responses if b"connection: close" in response]
         assert len(late) >= 10, "answered after the process was asked to stop"
         with pytest.raises(OSError):
@@ -333,6 +333,7 @@ class TestSignals:
         lines = capsys.readouterr().err.splitlines()
         assert status == 0 and not any("Traceback" in line for line in lines)
         assert "every client that reaches 0.0.0.0 may send requests" in lines[0] and "stopping" in lines[-1]
+        assert lines[1] == f"retainer: loading {pair['v1'].name}" and "serving" in lines[2]
 
 
 class TestStarting:
@@ -365,7 +366,9 @@ class TestStarting:
         assert "missing: models" in self.refused(capsys)
 
     def test_a_version_that_cannot_be_loaded(self, capsys, encoder):
-        assert "teach it first" in self.refused(capsys, encoder, "--port", 0)
+        assert main(["serve", str(encoder), "--port", "0"]) == 2
+        loading, complaint = capsys.readouterr().err.splitlines()
+        assert loading == f"retainer: loading {encoder.name}" and "teach it first" in complaint
 
     @pytest.mark.parametrize("missing", ["fastapi", "uvicorn"])
     def test_without_the_extra_one_sentence_says_what_to_install(self, missing, capsys, monkeypatch):

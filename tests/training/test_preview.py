@@ -46,7 +46,11 @@ def test_the_pseudo_labels_are_what_the_old_version_finds(sure, quick):
         for s in spans
     )
     assert seen.pseudo_labels["artist"]["count"] >= free > 0
-    assert len(seen.pseudo_labels["artist"]["examples"]) == min(3, seen.pseudo_labels["artist"]["count"])
+    examples = seen.as_dict()["guesses"]["artist"]["examples"]
+    assert len(examples) == min(3, seen.pseudo_labels["artist"]["count"])
+    for example in examples:
+        (row,) = example["sentences"]
+        assert example["text"] in " ".join(task.data.train[row - 1].words)
 
 
 @pytest.mark.parametrize(

@@ -272,9 +272,9 @@ class TestRefused:
         with pytest.raises(InputError, match="'per' is another type"):
             retype.split_type(version, "loc", ["a", "per"])
 
-    @pytest.mark.parametrize("name", ["O", "", " x"])
-    def test_names_no_type_can_have(self, version, name):
-        with pytest.raises(InputError, match="no type can be called"):
+    @pytest.mark.parametrize(("name", "why"), [("O", "O marks the words"), ("", "needs a letter"), (" x", "spaces at")])
+    def test_names_no_type_can_have(self, version, name, why):
+        with pytest.raises(InputError, match=f"no type can be called '{name}': .*{why}"):
             retype.rename_types(version, {"loc": name})
         with pytest.raises(InputError, match="no type can be called"):
             retype.split_type(version, "loc", ["x", name])

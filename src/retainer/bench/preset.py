@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
+from retainer.data.tasks import group_types
 from retainer.errors import InputError, nearest, unknown
 
 FOLDER = files("retainer.bench") / "presets"
@@ -71,6 +72,10 @@ class Preset:
             close = nearest(name, self.settings)
             raise InputError(f"{name!r} is not a setting{close}; {self.name} has {', '.join(self.settings)}")
         fg, pg = int(numbers[1]), int(numbers[2])
+        try:
+            group_types(self.types, fg, pg)
+        except InputError as error:
+            raise InputError(f"{error}; {self.name} has {', '.join(self.settings)}") from None
         return Setting(name, fg, pg, epochs=20 if pg == 2 else 10)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from retainer.methods import METHODS
-from retainer.plurals import amount, sentences
+from retainer.plurals import amount, duration, sentences
 from retainer.training.recipe import ENOUGH_TO_SELECT
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def dry_run_lines(seen: Preview) -> list[str]:
         f"from          {_sources(seen)}: {counts}",
         f"dev           {aside}",
         f"method        {seen.method}, at most {amount(seen.steps, 'step')} of {sentences(seen.batch)}{beside}",
-        f"time          about {_duration(seen.seconds)}"
+        f"time          about {duration(seen.seconds)}"
         + (" if it does not stop early, and the dev scores" * bool(seen.dev and seen.dev["chooses"])),
         *_pseudo_label_lines(seen),
         "",
@@ -66,7 +66,3 @@ def _sources(seen: Preview) -> str:
     if seen.text:
         parts.append(f"{sentences(seen.text['sentences'])} of text")
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -30,6 +30,7 @@ VERBS = {
     "convert": "turn one format into another",
     "export": "write a model as ONNX, or what it finds as suggestions to correct",
     "split": "cut a corpus into the tasks of the benchmark protocol",
+    "completion": "print a script with which bash, zsh or fish completes verbs and flags",
 }
 
 PARTS = {"types": ("rename", "merge", "drop", "split")}
@@ -92,7 +93,7 @@ def _words(verb: str, arguments: Sequence[str]) -> list[str]:
 
 
 def _help() -> str:
-    verbs = "\n".join(f"  {verb:9} {about}" for verb, about in VERBS.items())
+    verbs = "\n".join(f"  {verb:10} {about}" for verb, about in VERBS.items())
     return f"usage: retainer VERB ...\n\n{verbs}\n\nretainer VERB --help says more."
 
 

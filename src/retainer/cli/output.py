@@ -66,7 +66,10 @@ def score_table(scores: Scores, title: str, more: Mapping[str, float]) -> Table:
         numbers = (f"{one.precision:.2f}", f"{one.recall:.2f}", f"{one.f1:.2f}", str(one.support))
         table.add_row(cell(type_), *numbers)
     table.add_section()
-    for name, value in {"micro": scores.micro, "macro": scores.macro, **more}.items():
+    total = scores.total
+    together = (f"{value:.2f}" for value in (total.precision, total.recall, total.f1))
+    table.add_row("micro", *together, str(total.support))
+    for name, value in {"macro": scores.macro, **more}.items():
         table.add_row(name, "", "", f"{value:.2f}", "")
     return table
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from retainer.data.corpus import Corpus
+from retainer.decimals import decimals, digits_beside
 from retainer.errors import InputError
 from retainer.plurals import entities
 
@@ -37,9 +38,14 @@ class GateOutcome:
         """Whether the gate lets the version pass."""
         return not self.broken
 
+    @property
+    def given(self) -> str:
+        """The limit as it was given."""
+        return f"{self.limit:g}" if float(f"{self.limit:g}") == self.limit else repr(self.limit)
+
     def sentence(self) -> str:
         """Report the outcome in one sentence."""
-        limit = f"--{self.name} {self.limit:g}"
+        limit = f"--{self.name} {self.given}"
         if self.broken:
             return f"{limit}: no, " + "; ".join(self.broken.values())
         blind = f" (not measured: {', '.join(self.unmeasured)})" if self.unmeasured else ""
@@ -138,11 +144,22 @@ def _no_gold(flag: str, wanted: str, known: tuple[str, ...], types: TypeSets) ->
     return f"--{flag} needs gold entities of {wanted} ({names}); the data annotate {there}"
 
 
+def _beside(value: float, limit: float) -> str:
+    """Write a value with digits enough to show that it breaks a limit."""
+    return decimals(value, digits_beside(value, limit))
+
+
+def _dropped(type_: str, old: float, new: float, limit: float) -> str:
+    digits = digits_beside(old - new, limit)
+    fall, before, after = (decimals(value, digits) for value in (old - new, old, new))
+    return f"{type_} dropped by {fall} points of F1 ({before} to {after})"
+
+
 def _drop(difference: Difference, limit: float) -> GateOutcome:
     """Hold the F1 that each old type lost against a limit."""
     scores = difference.scored.kept if difference.scored else {}
     broken = {
-        type_: f"{type_} dropped by {one.drop:.2f} points of F1 ({one.old.f1:.2f} to {one.new.f1:.2f})"
+        type_: _dropped(type_, one.old.f1, one.new.f1, limit)
         for type_, one in scores.items()
         if one.old and one.drop > limit + _TOLERANCE
     }
@@ -160,7 +177,8 @@ def _agreement(difference: Difference, limit: float) -> GateOutcome:
         )
     measured = {_ALL_OLD_TYPES: difference.total, **found} if len(found) > 1 else found
     broken = {
-        name: f"agreement on {name} is {one.agreement:.2f} % ({one.kept} of {entities(one.old)} kept, now {one.new})"
+        name: f"agreement on {name} is {_beside(one.agreement, limit)} % "
+        f"({one.kept} of {entities(one.old)} kept, now {one.new})"
         for name, one in measured.items()
         if one.agreement is not None and one.agreement < limit - _TOLERANCE
     }
@@ -172,7 +190,7 @@ def _gain(difference: Difference, limit: float) -> GateOutcome:
     """Hold the F1 of each gained type against a limit."""
     scores = difference.scored.gained if difference.scored else {}
     broken = {
-        type_: f"{type_}, which is new, is found with F1 {one.new.f1:.2f}"
+        type_: f"{type_}, which is new, is found with F1 {_beside(one.new.f1, limit)}"
         for type_, one in scores.items()
         if one.new.f1 < limit - _TOLERANCE
     }

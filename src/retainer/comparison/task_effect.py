@@ -18,6 +18,7 @@ from retainer.comparison.agreement import AgreementCounter, TypeAgreement
 from retainer.comparison.changes import Change, changes
 from retainer.data.corpus import Corpus
 from retainer.data.spans import Sentence, Span
+from retainer.decimals import decimals
 from retainer.metrics.calibration import fit_curves
 from retainer.metrics.f1 import Scores, gold_spans, score, spans_by_sentence
 from retainer.model.predict import find, scores_of
@@ -210,7 +211,7 @@ def _least(effect: Mapping[str, Any]) -> str:
 def _forgot(old: Mapping[str, Mapping[str, Any]]) -> str:
     """Name the old types whose F1 fell, as far as they are annotated."""
     fell = {type_: one["after"] - one["before"] for type_, one in old.items() if one["before"] is not None}
-    forgotten = [f"{type_} {by:.1f}" for type_, by in fell.items() if by < -SLIGHT_DROP]
+    forgotten = [f"{type_} {decimals(by, 1)}" for type_, by in fell.items() if by < -SLIGHT_DROP]
     if forgotten:
         return f"forgot: {', '.join(forgotten)}"
     return "forgot nothing" if fell and len(fell) == len(old) else ""

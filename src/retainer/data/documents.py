@@ -10,7 +10,8 @@ from pathlib import Path
 
 from retainer.data.corpus import Corpus
 from retainer.data.formats.table import COLUMN_FORMAT, find_format, recognise
-from retainer.data.lines import first_lines, numbered_lines
+from retainer.data.labels import require_names
+from retainer.data.lines import error_location, first_lines, numbered_lines
 from retainer.data.text_files import read_text_file
 from retainer.errors import InputError
 
@@ -75,11 +76,16 @@ def read_document_folder(folder: Path, format: str | None = None) -> Corpus:
     return join_documents([read_document_file(file) for file in document_files(folder, format)], os.fspath(folder))
 
 
-def require_sentences(corpus: Corpus) -> Corpus:
-    """Refuse a corpus without a sentence: nothing can be learned from it, and something must have gone wrong."""
+def require_learnable(corpus: Corpus) -> Corpus:
+    """Refuse a corpus that nothing can be learned from: it has no sentence, or a type with a name no type can have.
+
+    Whoever reads it wants to learn from it or to measure with it sooner or later, so every verb says so at once.
+    """
     if not corpus.sentences:
         passed = "".join(f", only {count} {name}" for name, count in corpus.oddities.items())
         raise InputError(f"{corpus.source}: found no sentence{passed}; the file must hold at least one")
+    with error_location(corpus.source):
+        require_names(corpus.types)
     return corpus
 
 

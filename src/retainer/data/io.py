@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from retainer.data.corpus import Corpus
-from retainer.data.documents import read_corpus_file, read_document_folder, require_sentences
+from retainer.data.documents import read_corpus_file, read_document_folder, require_learnable
 from retainer.data.formats.table import SUGGESTIONS, find_format
 from retainer.data.lines import error_location
 from retainer.data.spans import Sentence
@@ -23,8 +23,8 @@ def read(path: str | os.PathLike[str], format: str | None = None) -> Corpus:
     if format is not None:
         find_format(format)
     if os.path.isdir(source):
-        return require_sentences(read_document_folder(Path(source), format))
-    return require_sentences(read_corpus_file(source, format))
+        return require_learnable(read_document_folder(Path(source), format))
+    return require_learnable(read_corpus_file(source, format))
 
 
 def write(sentences: Iterable[Sentence], path: str | os.PathLike[str], format: str) -> None:

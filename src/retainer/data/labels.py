@@ -12,9 +12,18 @@ from retainer.errors import InputError, quoted
 
 
 def require_names(types: Iterable[str]) -> None:
-    """Refuse names that no type can have."""
-    if bad := [type_ for type_ in types if type_ in ("", OUTSIDE) or type_ != type_.strip()]:
-        raise InputError(f"no type can be called {quoted(bad[0])}: O means no entity, and spaces at the edges get lost")
+    """Refuse names that no type can have, each with its own reason."""
+    for type_ in types:
+        if reason := _why_no_name(type_):
+            raise InputError(f"no type can be called {quoted(type_)}: {reason}")
+
+
+def _why_no_name(type_: str) -> str:
+    if type_ == OUTSIDE:
+        return f"{OUTSIDE} marks the words that belong to no entity"
+    if not type_:
+        return "a name needs a letter"
+    return "" if type_ == type_.strip() else "spaces at the edges of a name get lost"
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from itertools import islice
 from types import TracebackType
 from typing import TypeVar
 
+from retainer.data.labels import require_names
 from retainer.data.spans import Sentence
 from retainer.errors import InputError
 
@@ -79,3 +80,4 @@ def _refuse_gaps(sentence: Sentence) -> None:
     for span in sentence.spans:
         if not span.type:
             raise InputError(f"the entity at words {span.start}-{span.end} has no type; name one")
+        require_names((span.type,))

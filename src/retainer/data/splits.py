@@ -14,7 +14,7 @@ from retainer.data.documents import (
     join_documents,
     read_corpus_file,
     read_document_file,
-    require_sentences,
+    require_learnable,
 )
 from retainer.data.split_lists import LIST_SUFFIXES, read_split_lists
 from retainer.errors import InputError
@@ -40,12 +40,12 @@ def read_splits(folder: str | os.PathLike[str]) -> Splits:
     single file is cut into splits.
     """
     if Path(folder).is_file():
-        return cut_into_splits(require_sentences(read_corpus_file(os.fspath(folder))))
+        return cut_into_splits(require_learnable(read_corpus_file(os.fspath(folder))))
     documents = _documents(Path(folder))
     train = documents["train"]
     if "dev" not in documents and train[0].format in FORMATS_WITHOUT_DEV and len(train) > 1:
         documents["train"], documents["dev"] = hold_out_documents(train)
-    joined = {name: require_sentences(_joined(found, Path(folder) / name)) for name, found in documents.items()}
+    joined = {name: require_learnable(_joined(found, Path(folder) / name)) for name, found in documents.items()}
     return Splits(**joined)
 
 
@@ -100,7 +100,7 @@ def _only(folder: Path, paths: list[Path]) -> Path | None:
 
 def _read(path: Path) -> list[Corpus]:
     if path.is_file():
-        return [require_sentences(read_corpus_file(os.fspath(path)))]
+        return [require_learnable(read_corpus_file(os.fspath(path)))]
     return [read_document_file(file) for file in document_files(path)]
 
 

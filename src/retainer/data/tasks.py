@@ -24,7 +24,7 @@ def group_types(types: Sequence[str], fg: int, pg: int) -> tuple[tuple[str, ...]
     if (len(types) - fg) % pg:
         raise InputError(
             f"FG-{fg}-PG-{pg} leaves {(len(types) - fg) % pg} of {len(types)} types over; choose numbers that divide "
-            f"evenly, or name the types to use"
+            "evenly, or name the types to use"
         )
     starts = [0, *range(fg, len(types), pg)]
     return tuple(tuple(types[a:b]) for a, b in zip(starts, [*starts[1:], len(types)], strict=True))

@@ -5,6 +5,7 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from retainer.data.foreign_files import refuse_address, refuse_foreign_bytes
 from retainer.errors import InputError
 from retainer.files import new_folder, refusals_about, write_document
 
@@ -23,6 +24,7 @@ def readable(path: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
+        refuse_address(path)
         raise InputError(f"{path}: there is no such file") from error
     except IsADirectoryError as error:
         raise InputError(f"{path}: this is a folder; name a file in it") from error
@@ -32,6 +34,8 @@ def readable(path: str) -> Iterator[None]:
 
 def decode_utf8(data: bytes, path: str, line: int = 1) -> str:
     """Decode bytes of a file that begin on ``line``; what is not UTF-8 is refused with its place."""
+    if line == 1:
+        refuse_foreign_bytes(data, path)
     try:
         return data.decode()
     except UnicodeDecodeError as error:

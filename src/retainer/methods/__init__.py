@@ -81,6 +81,13 @@ def name_of(method: Method) -> str:
     return names[0] if names else type(method).__name__
 
 
+def describe_method(name: str, fields: Mapping[str, Any]) -> str:
+    """Write a method by the name it was asked for, with the fields that were changed."""
+    usual = dataclasses.asdict(METHODS[name]) if name in METHODS else {}
+    changed = [f"{field}={value}" for field, value in fields.items() if field in usual and value != usual[field]]
+    return f"{name} ({', '.join(changed)})" if changed else name
+
+
 def _check(name: str, default: Method, field: str, value: Any) -> None:
     """Refuse a value of the wrong kind now, with its name, not in the middle of training."""
     hint = get_type_hints(type(default))[field]
@@ -114,6 +121,7 @@ __all__ = [
     "Retain",
     "SelfTraining",
     "Tokens",
+    "describe_method",
     "learnable",
     "method",
     "name_of",

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from retainer.data.corpus import Corpus, fingerprint
-from retainer.methods import Method, name_of
+from retainer.methods import Method
 from retainer.training.oversampling import uneven
 from retainer.training.recipe import Recipe
 from retainer.training.task_data import TaskData
@@ -22,6 +22,8 @@ class LearnTask:
     version: Version
     """The version to start from, without the types it has yet to learn."""
     method: Method
+    method_name: str
+    """What the method was asked for by."""
     recipe: Recipe
     seed: int
     corpus: Corpus
@@ -97,7 +99,7 @@ class LearnTask:
                 **({} if self.exemplars is None else {"exemplars": _described(self.exemplars)}),
                 **({} if self.text is None else {"text": _counted(self.text)}),
             },
-            "method": name_of(self.method),
+            "method": self.method_name,
             "fields": dataclasses.asdict(self.method),
             "recipe": dataclasses.asdict(self.recipe),
             "seed": self.seed,

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from retainer.data.place import Place, place_in
 from retainer.metrics.f1 import spans_by_sentence
 from retainer.model.decode import predicted_spans
 from retainer.runtime import repeatable
@@ -139,14 +140,14 @@ def _apart(taken: int, chosen: int, *, fewer: bool) -> bool:
     return by > APART * chosen and by >= LEAST_APART
 
 
-def _entities(task: LearnTask, prepared: PreparedTask, labels: Tensor) -> dict[str, list[str]]:
+def _entities(task: LearnTask, prepared: PreparedTask, labels: Tensor) -> dict[str, list[Place]]:
     """Return the entities of every old type among some labels of the slice, each with its place."""
     old, starts = _old(task), prepared.slice.sentence_starts
     found = predicted_spans(labels.cpu().numpy(), prepared.student.labels, starts, old)
-    entities: dict[str, list[str]] = {type_: [] for type_ in old}
+    entities: dict[str, list[Place]] = {type_: [] for type_ in old}
     for row, (sentence, spans) in enumerate(
         zip(task.data.train, spans_by_sentence(found, starts, old), strict=False), 1
     ):
         for span in spans:
-            entities[span.type].append(f"sentence {row}: {' '.join(sentence.words[span.start : span.end])!r}")
+            entities[span.type].append(place_in(sentence, row, span.start, span.end))
     return entities

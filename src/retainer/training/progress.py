@@ -6,7 +6,9 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
+from retainer.decimals import decimals
 from retainer.errors import printable, shortened
+from retainer.plurals import duration
 
 
 @dataclass(frozen=True)
@@ -22,9 +24,11 @@ class Epoch:
 
     def line(self) -> str:
         """Say it in one line."""
-        losses = " ".join(f"{name} {value:.3f}" for name, value in self.losses.items())
+        losses = " ".join(f"{name} {decimals(value, 3)}" for name, value in self.losses.items())
         dev = "" if self.dev is None else f" · dev F1 {self.dev:.2f}{' (best)' if self.best else ''}"
-        return f"epoch {self.number}/{self.epochs} · loss {losses}{dev} · {self.seconds:.1f} s"
+        rest = self.epochs - self.number
+        left = f", at most {duration(rest * self.seconds)} left" if rest else ""
+        return f"epoch {self.number}/{self.epochs} · loss {losses}{dev} · {self.seconds:.1f} s{left}"
 
 
 class Progress:
@@ -48,6 +52,15 @@ class Progress:
 
     def finish(self) -> None:
         """Hear that the task is over."""
+
+
+class QuietProgress(Progress):
+    """Writes to stderr only what went wrong."""
+
+    def warn(self, text: str) -> None:
+        """Write a line."""
+        sys.stderr.write(f"{printable(text)}\n")
+        sys.stderr.flush()
 
 
 @dataclass

@@ -10,8 +10,8 @@ from pathlib import Path
 from retainer.data.corpus import Corpus
 from retainer.data.io import read
 from retainer.data.tasks import hide, require_types
-from retainer.errors import InputError, nearest
-from retainer.methods import DEFAULT_METHOD, Method, name_of
+from retainer.errors import InputError, nearest, unknown
+from retainer.methods import DEFAULT_METHOD, METHODS, Method, learnable, name_of
 from retainer.methods import method as find_method
 from retainer.model.onnx import Exported
 from retainer.runtime import pick_device
@@ -68,6 +68,8 @@ class LearnRequest:
     device: str = "auto"
     text: Text | None = None
     """Texts without annotation, or whose annotation is ignored. They are read here, and some of them are drawn."""
+    method_name: str = ""
+    """The name a method was asked for by; with other fields it may equal one that has a name of its own."""
 
     @property
     def given(self) -> set[str]:
@@ -76,7 +78,7 @@ class LearnRequest:
 
     def resolve(self) -> LearnTask:
         """Look everything up, and check all that can be wrong before anything is computed."""
-        method = find_method(self.method) if isinstance(self.method, str) else self.method
+        method = _named_method(self.method) if isinstance(self.method, str) else self.method
         if self.text is not None and not method.takes_text:
             raise InputError(
                 f"method {name_of(method)} does not learn from what the old version says, and text (--text) teaches "
@@ -101,6 +103,7 @@ class LearnRequest:
         return LearnTask(
             version=version,
             method=method,
+            method_name=self.method_name or (self.method if isinstance(self.method, str) else name_of(method)),
             recipe=self.recipe.changed({"prior": prior}),
             seed=self.seed,
             corpus=corpus,
@@ -142,6 +145,13 @@ class LearnRequest:
         if method.joint and version.types:
             return _from_encoder(version, corpus, self.device, self.recipe, name_of(method))
         return version
+
+
+def _named_method(name: str) -> Method:
+    """Return a method by its name; a misspelt one is compared with those that can learn here, not with bench's own."""
+    if name not in METHODS:
+        raise unknown("method", name, learnable())
+    return find_method(name)
 
 
 def _read(data: Data) -> Corpus:

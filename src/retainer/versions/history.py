@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from retainer.decimals import with_sign
 from retainer.versions.lineage import Lineage
 
 RecordedScores = Mapping[str, float]
@@ -98,7 +99,7 @@ def describe_task(one: Lineage) -> str:
 
 def describe_prior(offsets: Mapping[str, float], blend: float = 0.0) -> str:
     """Say in words how the prior was corrected and the weights blended; nothing where no correction was asked for."""
-    moved = [f"{type_} {offset:+.2f}" for type_, offset in offsets.items() if offset]
+    moved = [f"{type_} {with_sign(offset)}" for type_, offset in offsets.items() if offset]
     back = [f"encoder {blend:.0%} of the way back to its parent"] if blend else []
     return ", ".join(moved + back) or ("none taken" if offsets else "")
 

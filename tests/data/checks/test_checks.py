@@ -8,6 +8,8 @@ from retainer.data.checks import WEIGHT_MEANINGS, findings, type_clashes, unread
 from retainer.data.checks.against_model import script_of
 from retainer.data.corpus import Corpus
 from retainer.data.formats.conll import read_conll
+from retainer.data.formats.doccano import read_doccano
+from retainer.data.place import Place
 from retainer.data.spans import Sentence, Span
 
 
@@ -63,7 +65,12 @@ class TestMissed:
         data = corpus(*plenty(), *["in [x New York] now"] * 3, "to New York again", "York alone")
         finding = found(data)["texts that are usually x, but not annotated"]
         assert finding.count == 1
-        assert finding.examples == ["'New York': annotated 3 times, not in sentence 34"]
+        assert finding.examples == [Place((34,), "New York", "annotated 3 times elsewhere")]
+
+    def test_a_sentence_is_named_once(self):
+        data = corpus(*plenty(), *["in [x New York] now"] * 4, "New York is New York", "see New York")
+        (place,) = found(data)["texts that are usually x, but not annotated"].examples
+        assert place.sentences == (35, 36) and str(place).startswith("sentences 35 and 36: 'New York'")
 
     def test_a_text_that_is_mostly_no_entity_is_left_alone(self):
         data = corpus(*plenty(), *["say [x May]"] * 3, *["it May rain"] * 4)
@@ -83,19 +90,51 @@ class TestEdges:
     def test_punctuation(self):
         finding = found(corpus(*plenty(), "in [x Paris ,] now", "at [x U.S.] now"))
         odd = finding["entities that begin or end with a punctuation mark"]
-        assert odd.count == 1 and odd.examples == ["sentence 31: 'Paris ,'"]
+        assert odd.count == 1 and odd.examples == [Place((31,), "Paris ,")]
 
     def test_inside_a_word(self):
         half = Sentence.from_text("the Parisian way", [Span(4, 9, "x")])
         whole = Sentence.from_text("the Paris-based way", [Span(4, 9, "x")])
         odd = found(Corpus((*corpus(*plenty()).sentences, half, whole)))["entities that begin or end inside a word"]
-        assert odd.count == 1 and "31" in odd.examples[0]
+        assert odd.count == 1 and odd.examples == [Place((31,), "Paris")]
+
+    def test_inside_a_word_is_reported_once(self):
+        """The reader counts such edges too, but does not know where they are."""
+        data = read_doccano('{"text": "the Parisian way", "label": [[4, 9, "x"]]}\n')
+        assert data.oddities == {"edge inside a word": 1}
+        assert [what for what in found(data) if "inside a word" in what] == ["entities that begin or end inside a word"]
+        assert "edge inside a word" in found(Corpus(corpus(*plenty()).sentences, oddities=data.oddities))
+
+    def test_every_han_character_is_a_word(self):
+        data = Corpus((*corpus(*plenty()).sentences, Sentence.from_text("我在北京市", [Span(2, 4, "x")])))
+        assert findings(data, known=["x"]) == []
+
+
+class TestRepeatedTexts:
+    def test_are_named_with_their_sentences(self):
+        data = corpus(*plenty(), *["to [x Rome]"] * 4)
+        (finding,) = findings(data, known=["x"], show=2)
+        assert (finding.what, finding.count) == ("sentences that repeat an earlier one", 3)
+        assert [str(place) for place in finding.examples] == ["sentences 31, 32 and 2 more: 'to Rome'"]
+
+    def test_annotated_in_two_ways_is_reported_once(self):
+        (finding,) = findings(corpus(*plenty(), "to [x Rome]", "to Rome"), known=["x"])
+        assert finding.what == "texts annotated in different ways"
+        assert finding.examples == [Place((31, 32), "to Rome")]
 
 
 class TestNames:
     def test_in_the_data(self):
         finding = found(corpus(*plenty("City"), *plenty("city")))
-        assert finding["types that differ in spelling alone: City, city"].weight == "mend"
+        similar = finding["types that differ in spelling alone: City, city"]
+        assert similar.weight == "mend"
+        assert list(map(str, similar.examples)) == [
+            "sentences 1, 2, 3 and 27 more (City)",
+            "sentences 31, 32, 33 and 27 more (city)",
+        ]
+
+    def test_a_rare_type_shows_where_it_is(self):
+        assert found(corpus(*plenty(), "a [y b]"))["few entities of type y"].examples == [Place((31,), "b")]
 
     def test_beside_a_model(self):
         data, what = (
@@ -127,7 +166,7 @@ class TestClashes:
         guesses = [[Span(0, 2, "person")], [], [Span(0, 1, "person")]]
         one, two = type_clashes(data, guesses, ("person",))
         assert (one.what, one.count) == ("entities of the new type band lie where the model sees person", 1)
-        assert "50 %" in one.advice and one.examples == ["sentence 1: 'Genesis'"]
+        assert "50 %" in one.advice and one.examples == [Place((1,), "Genesis")]
         assert "100 %" in two.advice
 
     def test_what_the_model_knows_already_is_no_clash(self):
@@ -139,6 +178,7 @@ class TestSplitting:
         data = Corpus((Sentence(("привет",) * 30), Sentence(("hello",) * 30)))
         (finding,) = unreadable_scripts(data, [[[7]] * 30, [[1, 2]] * 30], 7)
         assert finding.count == 30 and "Cyrillic" in finding.what and finding.weight == "mend"
+        assert finding.examples == [Place((1,), "привет")], "a word is shown once"
 
     def test_spelling(self):
         data = Corpus((Sentence(("привет",) * 30), Sentence(("hello",) * 30)))
@@ -178,7 +218,9 @@ class TestLongSentences:
         assert [one.count for one in type_clashes(corpus, guesses, ["y"])] == [15_000]
         assert time.perf_counter() - began < 2
 
-    def test_overlaps_are_all_found(self):
+    def test_overlaps_are_all_found_and_an_entity_counts_once(self):
         sentence = Sentence(tuple("abcdefgh"), (Span(0, 3, "x"), Span(4, 8, "x")))
-        guesses = [(Span(2, 5, "y"), Span(5, 6, "y"), Span(0, 1, "y"))]
-        assert [one.count for one in type_clashes(Corpus((sentence,)), guesses, ["y"])] == [4]
+        guesses = [(Span(2, 5, "y"), Span(5, 6, "y"), Span(0, 1, "z"))]
+        clashes = type_clashes(Corpus((sentence,)), guesses, ["y", "z"])
+        counts = [(one.count, one.advice.split("(")[1]) for one in clashes]
+        assert counts == [(2, "100 % of them)"), (1, "50 % of them)")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from retainer.cli.output import one_line, say, say_json
@@ -38,7 +37,7 @@ def check(
     found.sort(key=lambda finding: list(WEIGHT_MEANINGS).index(finding.weight))
     facts = _facts(corpus, known)
     if json:
-        say_json({**facts, "findings": [asdict(finding) for finding in found]})
+        say_json({**facts, "findings": [finding.as_dict() for finding in found]})
     else:
         say(_text(facts, found))
 
@@ -83,5 +82,5 @@ def _text(facts: dict[str, Any], found: list[Finding]) -> str:
     for weight, meaning in WEIGHT_MEANINGS.items():
         for finding in (one for one in found if one.weight == weight):
             lines.append(f"\n{meaning}: {finding.count} × {one_line(finding.what)}")
-            lines.extend(f"    {one_line(text)}" for text in (finding.advice, *finding.examples))
+            lines.extend(f"    {one_line(text)}" for text in (finding.advice, *map(str, finding.examples)))
     return "\n".join(lines if found else [*lines, "\nnothing odd was found"])

@@ -121,7 +121,7 @@ def _taken_for(given: Corpus | Texts) -> str:
 def _page(found: Difference, old: str, new: str, data: str, outcomes: Sequence[GateOutcome]) -> str:
     from retainer.report.compare.page import compare_page
 
-    flags = [part for outcome in outcomes for part in (f"--{outcome.name}", f"{outcome.limit:g}")]
+    flags = [part for outcome in outcomes for part in (f"--{outcome.name}", outcome.given)]
     facts = {
         "old version": old,
         "new version": new,

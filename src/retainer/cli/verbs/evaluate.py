@@ -60,7 +60,9 @@ def evaluate(
         "new_macro": everything.macro_of(version.new_types),
     }
     if json:
-        facts = {**scores.as_dict(), **means, "calibration": reliability}
+        total = {"micro_precision": scores.total.precision, "micro_recall": scores.total.recall}
+        named = {"keep": means["old_macro"], "gain": means["new_macro"]}
+        facts = {**scores.as_dict(), **total, **means, **named, "calibration": reliability}
         say_json({"model": model, "data": data, "unknown_types": unknown, "unscored_types": bare, **facts})
     else:
         say_table(score_table(scores, f"{model} on {data}", _rows(version, means)))

@@ -57,6 +57,7 @@ def learn(
     dry_run: bool = False,
     anyway: bool = False,
     json: bool = False,
+    quiet: bool = False,
     config: str | None = None,
 ) -> None:
     """Teach a model new entity types from data in which only they are annotated, and keep what it knew.
@@ -88,20 +89,21 @@ def learn(
         treat as gold and how many the old version itself would choose, and how long it would take
     :param anyway: where --config is the record of a version: learn even if data or parent are not those of the record
     :param json: print one JSON document
+    :param quiet: print the result, and warnings alone while it learns
     :param config: read any of these from a YAML file; or the retainer.json of a version: repeat the run that made it
         (DATA, --dev, --exemplars, --text and --out are given, --from is found if it lies beside; the command line wins)
     """
     reproduces = _reproduction(config, anyway)
     chosen, fields = configure(recipe, method, {**set, **({"epochs": epochs} if epochs is not None else {})})
     from retainer.training.learn import learn_version
-    from retainer.training.progress import ConsoleProgress
+    from retainer.training.progress import ConsoleProgress, QuietProgress
     from retainer.training.request import LearnRequest, RunOptions
 
-    request = LearnRequest(data, from_, types or None, fields, chosen, seed, dev, exemplars, device, text)
+    request = LearnRequest(data, from_, types or None, fields, chosen, seed, dev, exemplars, device, text, method)
     if dry_run:
         return _report_preview(request, out, reproduces, json)
     began = time.perf_counter()
-    progress = ConsoleProgress()
+    progress = QuietProgress() if quiet else ConsoleProgress()
     options = RunOptions(out=Path(out), keep_parent=keep_parent, progress=progress, reproduces=reproduces)
     version = learn_version(request, options)
     _report_result(version, out, time.perf_counter() - began, json, reproduces)

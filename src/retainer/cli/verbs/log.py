@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from retainer.cli.output import say, say_json
+from retainer.methods import describe_method
 from retainer.plurals import amount, sentences
 from retainer.versions.history import describe_prior, describe_version, short_hash, versions_of
 from retainer.versions.lineage import Lineage
@@ -47,7 +48,7 @@ def _lines(one: dict[str, Any]) -> list[str]:
     head = f"● {short_hash(one['hash'])}  {one['created'].replace('T', ' ')[:16]} UTC  {where}".rstrip()
     lines = [f"{one['what']}; knows {', '.join(one['types'])}"]
     if one["method"]:
-        lines.append(f"{one['method']}, {_data(one['data'])}, seed {one['seed']}")
+        lines.append(f"{describe_method(one['method'], one['fields'])}, {_data(one['data'])}, seed {one['seed']}")
     if prior := describe_prior(one["prior"], one["blend"]):
         lines.append(f"prior correction: {prior}")
     lines += _scores(one["scores"])

@@ -63,6 +63,7 @@ def serve(
     bound = bind_socket(host, port)
     if not token and not is_local(host):
         note(f"retainer: every client that reaches {host} may send requests; --token-file restricts that")
+    note(f"retainer: loading {', '.join(paths)}")
     registry = Registry(paths, Metrics(), note, device=device)
     run_server(registry, settings, bound, note, watch=watch)
 

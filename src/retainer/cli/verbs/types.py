@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
 def types(model: str, /, *, json: bool = False) -> None:
     """List the types of a model, and where each comes from; or change them, without any training.
 
-    retainer types rename MODEL OLD=NEW ... --out DIR;
+    retainer types rename MODEL OLD=NEW,... --out DIR;
     retainer types merge MODEL A,B --into C --out DIR;
-    retainer types drop MODEL A ... --out DIR;
+    retainer types drop MODEL A,B --out DIR;
     retainer types split MODEL A --into B,C --out DIR.
     Each of these explains itself (retainer types rename --help); docs/versions.md has examples.
 
@@ -36,6 +37,7 @@ def types(model: str, /, *, json: bool = False) -> None:
                 "type": type_,
                 "version": origin.version if origin else None,
                 "f1": origin.now["f1"] if origin and origin.now else None,
+                "f1_when_learned": origin.then["f1"] if origin and origin.then else None,
                 "story": origin.story if origin else "",
                 "pending": type_ in version.lineage.pending,
                 "labels": labels,
@@ -48,37 +50,46 @@ def types(model: str, /, *, json: bool = False) -> None:
 
 
 def _line(row: dict[str, Any]) -> str:
-    parts = [row["story"], "waits to be learned" if row["pending"] else ""]
-    parts.insert(0, f"F1 {row['f1']:.2f} on dev" if row["f1"] is not None else "")
-    parts.insert(0, f"learned in version {row['version']}" if row["version"] else "")
-    about = "; ".join(str(part) for part in parts if part)
+    learned = f"learned in version {row['version']}" if row["version"] else ""
+    parts = [learned, _f1(row), row["story"], "waits to be learned" if row["pending"] else ""]
+    about = "; ".join(part for part in parts if part)
     return f"{row['type']}" + (f"  ({about})" if about else "")
+
+
+def _f1(row: dict[str, Any]) -> str:
+    """Say how well a type is found, as far as that was ever measured; of a foreign model nothing is known."""
+    if row["f1"] is not None:
+        return f"F1 {row['f1']:.2f} on dev"
+    if row["f1_when_learned"] is not None:
+        return f"F1 {row['f1_when_learned']:.2f} on dev when it was learned, not measured since"
+    return "" if row["version"] is None else "F1 not measured"
 
 
 def rename(model: str, /, *pairs: str, out: str, keep_parent: bool = False, json: bool = False) -> None:
     """Give types other names. All predictions stay what they are.
 
     :param model: a version's folder, any token-classification checkpoint, or a hub name
-    :param pairs: OLD=NEW, as many as you like; two types may swap their names
+    :param pairs: OLD=NEW, as many as you like, with commas or spaces between; two types may swap their names
     :param out: folder for the new version; must not exist
     :param keep_parent: keep what is needed to restore MODEL (retainer rollback) inside the new version
     :param json: print the record of the new version
     """
     require_free(out)
     version = _load(model)
-    names = dict(_pair(pair, version.types) for pair in pairs)
-    if len(names) < len(pairs):
+    found = [_pair(part, version.types) for pair in pairs for part in _listed_pairs(pair, version.types)]
+    names = dict(found)
+    if len(names) < len(found):
         raise InputError("a type is to get two names; give each type one")
     from retainer.versions import retype
 
     _save(retype.rename_types(version, names), version, out, keep_parent, json)
 
 
-def merge(model: str, types: str, /, *, into: str, out: str, keep_parent: bool = False, json: bool = False) -> None:
+def merge(model: str, /, *types: str, into: str, out: str, keep_parent: bool = False, json: bool = False) -> None:
     """Merge several types into one: it is found wherever one of them was, with the score of the surest.
 
     :param model: a version's folder, any token-classification checkpoint, or a hub name
-    :param types: the types to merge, with commas: A,B
+    :param types: the types to merge, with commas or spaces between: A,B
     :param into: the name of the merged type, a new one or that of a part
     :param out: folder for the new version; must not exist
     :param keep_parent: keep what is needed to restore MODEL (retainer rollback) inside the new version
@@ -88,16 +99,14 @@ def merge(model: str, types: str, /, *, into: str, out: str, keep_parent: bool =
     version = _load(model)
     from retainer.versions import retype
 
-    _save(
-        retype.merge_types(version, [part.strip() for part in types.split(",")], into), version, out, keep_parent, json
-    )
+    _save(retype.merge_types(version, _listed(types, version.types), into), version, out, keep_parent, json)
 
 
 def drop(model: str, /, *types: str, out: str, keep_parent: bool = False, json: bool = False) -> None:
     """Stop finding types: where one of them was found, there is no entity any more. Other types do not change.
 
     :param model: a version's folder, any token-classification checkpoint, or a hub name
-    :param types: the types to drop
+    :param types: the types to drop, with commas or spaces between: A,B
     :param out: folder for the new version; must not exist
     :param keep_parent: keep what is needed to restore MODEL (retainer rollback) inside the new version
     :param json: print the record of the new version
@@ -106,7 +115,7 @@ def drop(model: str, /, *types: str, out: str, keep_parent: bool = False, json: 
     version = _load(model)
     from retainer.versions import retype
 
-    _save(retype.drop_types(version, types), version, out, keep_parent, json)
+    _save(retype.drop_types(version, _listed(types, version.types)), version, out, keep_parent, json)
 
 
 def split(
@@ -132,6 +141,17 @@ def _load(model: str) -> Version:
     from retainer.versions.version import load
 
     return load(model, device="cpu", need_head=True)
+
+
+def _listed(given: Sequence[str], known: Collection[str]) -> list[str]:
+    """Read names with commas or spaces between; the name of a known type is one, whatever it holds."""
+    return [name for one in given for name in ([one] if one in known else map(str.strip, one.split(",")))]
+
+
+def _listed_pairs(given: str, known: Collection[str]) -> list[str]:
+    """Read pairs with commas between; where one of them begins with no known type, the comma belongs to a name."""
+    parts = [part.strip() for part in given.split(",")]
+    return parts if all(any(part.startswith(f"{type_}=") for type_ in known) for part in parts) else [given]
 
 
 def _pair(text: str, types: tuple[str, ...]) -> tuple[str, str]:

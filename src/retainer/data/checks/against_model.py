@@ -6,9 +6,11 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
-from retainer.data.checks.finding import EXAMPLES_SHOWN, Finding, quote_words
+from retainer.data.checks.finding import EXAMPLES_SHOWN, Finding
 from retainer.data.corpus import Corpus
+from retainer.data.place import Place, place_in, place_of
 from retainer.data.spans import Span
 from retainer.errors import shortened
 
@@ -23,13 +25,16 @@ _PIECES_WHEN_SPELLED = 4.0
 def type_clashes(
     corpus: Corpus, predicted: Sequence[Sequence[Span]], known: Sequence[str], show: int = EXAMPLES_SHOWN
 ) -> list[Finding]:
-    """Find entities of new types where the model finds an old type: learning will relabel them."""
-    clashes: dict[tuple[str, str], list[str]] = defaultdict(list)
+    """Find entities of new types where the model finds an old type: learning will relabel them.
+
+    An entity counts once for each old type, however many entities of it the model finds there.
+    """
+    clashes: dict[tuple[str, str], list[Place]] = defaultdict(list)
     old = set(known)
     for row, (sentence, guesses) in enumerate(zip(corpus, predicted, strict=True), 1):
         new = [span for span in sentence.spans if span.type not in old]
-        for span, guess in _overlaps(new, sorted(guesses)):
-            clashes[span.type, guess.type].append(f"sentence {row}: {quote_words(sentence, span.start, span.end)}")
+        for span, seen in dict.fromkeys((span, guess.type) for span, guess in _overlaps(new, sorted(guesses))):
+            clashes[span.type, seen].append(place_in(sentence, row, span.start, span.end))
     return [
         Finding(
             f"entities of the new type {shortened(new)} lie where the model sees {shortened(old)}",
@@ -64,7 +69,13 @@ class _ScriptCounts:
 
     words: int = 0
     pieces: int = 0
-    unread: list[str] = field(default_factory=list)
+    unread: int = 0
+    first: dict[bool, dict[str, int]] = field(default_factory=lambda: {True: {}, False: {}})
+    """Words that can be read, and those that cannot, each with the sentence where it stands first."""
+
+    def places(self, readable: bool, show: int) -> list[Place]:
+        """Return the first few different words."""
+        return [place_of((row,), 1, word) for word, row in islice(self.first[readable].items(), show)]
 
 
 def unreadable_scripts(
@@ -72,28 +83,27 @@ def unreadable_scripts(
 ) -> Iterator[Finding]:
     """Find scripts that a tokenizer cannot read or only spells out; ``pieces`` are those of every word and sentence."""
     scripts: dict[str, _ScriptCounts] = defaultdict(_ScriptCounts)
-    for sentence, sentence_pieces in zip(corpus, pieces, strict=True):
+    for row, (sentence, sentence_pieces) in enumerate(zip(corpus, pieces, strict=True), 1):
         for word, word_pieces in zip(sentence.words, sentence_pieces, strict=True):
             counts = scripts[script_of(word)]
             counts.words += 1
-            if unknown in word_pieces:
-                counts.unread.append(word)
-            else:
-                counts.pieces += len(word_pieces)
+            readable = unknown not in word_pieces
+            counts.first[readable].setdefault(word, row)
+            counts.unread += not readable
+            counts.pieces += len(word_pieces) if readable else 0
     for name, counts in sorted(scripts.items()):
         if counts.words >= _ENOUGH_WORDS and name:
             yield from _script_findings(name, counts, show)
 
 
 def _script_findings(name: str, counts: _ScriptCounts, show: int) -> Iterator[Finding]:
-    read = counts.words - len(counts.unread)
-    if len(counts.unread) > _UNREAD_SHARE * counts.words:
+    read = counts.words - counts.unread
+    if counts.unread > _UNREAD_SHARE * counts.words:
         yield Finding(
             f"words in {name} letters that the model's tokenizer cannot read",
-            len(counts.unread),
-            f"{_share(len(counts.unread), counts.words)} of these words look alike to the model; choose a multilingual "
-            "one",
-            [repr(word) for word in dict.fromkeys(counts.unread)][:show],
+            counts.unread,
+            f"{_share(counts.unread, counts.words)} of these words look alike to the model; choose a multilingual one",
+            counts.places(False, show),
             "mend",
         )
     elif read and counts.pieces / read > _PIECES_WHEN_SPELLED:
@@ -101,7 +111,7 @@ def _script_findings(name: str, counts: _ScriptCounts, show: int) -> Iterator[Fi
             f"words in {name} letters that the model's tokenizer only spells",
             read,
             f"{counts.pieces / read:.1f} pieces per word; a model that knows the language learns faster",
-            weight="look",
+            counts.places(True, show),
         )
 
 

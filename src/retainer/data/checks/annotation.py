@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-from retainer.data.checks.finding import EXAMPLES_SHOWN, Finding, name_sentences, quote_words
+from retainer.data.checks.finding import EXAMPLES_SHOWN, Finding
 from retainer.data.corpus import Corpus
 from retainer.data.picked import are_picked, share_having
+from retainer.data.place import Place, place_in, place_of
 from retainer.data.spans import Sentence, Span
-from retainer.data.words import Offset
-from retainer.errors import quoted, shortened
+from retainer.data.words import word_offsets
+from retainer.errors import shortened
 
 _FEW_ENTITIES = 20
 """Fewer entities than this teach a type badly."""
 _ANNOTATED_OFTEN = 3
 """A text annotated this often is expected to be annotated wherever it occurs."""
+CUT_WORDS = "entities that begin or end inside a word"
+"""What the reader of running text notices too, without a place."""
 _LONGEST_MENTION = 50
 """Longer texts are not searched for: they are no names, and every word would be compared with all of their words."""
 
@@ -23,12 +26,15 @@ Surface = tuple[str, ...]
 """The words of an entity or of a text, whatever sentence they stand in."""
 
 
-def rare_types(corpus: Corpus) -> Iterator[Finding]:
+def rare_types(corpus: Corpus, show: int = EXAMPLES_SHOWN) -> Iterator[Finding]:
     """Find types with too few entities to be learned well."""
-    for type_, count in sorted(corpus.counts.items()):
-        if count < _FEW_ENTITIES:
-            advice = f"annotate more; {_FEW_ENTITIES} is little, 200 is comfortable"
-            yield Finding(f"few entities of type {shortened(type_)}", count, advice, weight="mend")
+    rare = {type_: list[Place]() for type_, count in sorted(corpus.counts.items()) if count < _FEW_ENTITIES}
+    for row, sentence in enumerate(corpus if rare else (), 1):
+        for span in (span for span in sentence.spans if span.type in rare):
+            rare[span.type].append(place_in(sentence, row, span.start, span.end))
+    for type_, places in rare.items():
+        advice = f"annotate more; {_FEW_ENTITIES} is little, 200 is comfortable"
+        yield Finding(f"few entities of type {shortened(type_)}", len(places), advice, places[:show], "mend")
 
 
 def picked_types(corpus: Corpus, known: Sequence[str] = ()) -> Iterator[Finding]:
@@ -52,13 +58,17 @@ def no_entities(corpus: Corpus) -> Iterator[Finding]:
 
 
 def duplicate_texts(corpus: Corpus, show: int = EXAMPLES_SHOWN) -> Iterator[Finding]:
-    """Find sentences that occur twice."""
-    texts = Counter(sentence.words for sentence in corpus)
-    repeated = sum(count - 1 for count in texts.values())
+    """Find sentences that occur twice; those that are annotated in another way are a finding of their own."""
+    rows: dict[tuple[Surface, tuple[Span, ...]], list[int]] = defaultdict(list)
+    for row, sentence in enumerate(corpus, 1):
+        rows[sentence.words, sentence.spans].append(row)
+    repeated = {words: where for (words, _), where in rows.items() if len(where) > 1}
     if repeated:
-        common = [f"{count} times: {' '.join(words)[:60]!r}" for words, count in texts.most_common(show) if count > 1]
+        common = sorted(repeated.items(), key=lambda pair: -len(pair[1]))[:show]
+        places = [place_of(where, show, " ".join(words)) for words, where in common]
+        count = sum(len(where) - 1 for where in repeated.values())
         advice = "harmless, unless they are also in your test set"
-        yield Finding("sentences that repeat an earlier one", repeated, advice, common, "note")
+        yield Finding("sentences that repeat an earlier one", count, advice, places, "note")
 
 
 def conflicting_annotations(corpus: Corpus, show: int = EXAMPLES_SHOWN) -> Iterator[Finding]:
@@ -66,12 +76,11 @@ def conflicting_annotations(corpus: Corpus, show: int = EXAMPLES_SHOWN) -> Itera
     rows: dict[Surface, dict[tuple[Span, ...], int]] = defaultdict(dict)
     for row, sentence in enumerate(corpus, 1):
         rows[sentence.words].setdefault(sentence.spans, row)
-    conflicts = [list(annotations.values()) for annotations in rows.values() if len(annotations) > 1]
+    conflicts = {words: list(found.values()) for words, found in rows.items() if len(found) > 1}
     if conflicts:
-        examples = [name_sentences(where, show) for where in conflicts[:show]]
-        yield Finding(
-            "texts annotated in different ways", len(conflicts), "decide which one is right", examples, "mend"
-        )
+        places = [place_of(where, show, " ".join(words)) for words, where in list(conflicts.items())[:show]]
+        advice = "decide which one is right"
+        yield Finding("texts annotated in different ways", len(conflicts), advice, places, "mend")
 
 
 def missed_mentions(corpus: Corpus, show: int = EXAMPLES_SHOWN) -> Iterator[Finding]:
@@ -99,8 +108,7 @@ def missed_mentions(corpus: Corpus, show: int = EXAMPLES_SHOWN) -> Iterator[Find
             sum(len(missed_in[words]) for words in texts),
             f"annotate those that are {shortened(type_)}: an O teaches the model that they are not",
             [
-                f"{quoted(' '.join(words))}: annotated {known[words].total()} times, not in "
-                + name_sentences(missed_in[words], show)
+                place_of(missed_in[words], show, " ".join(words), f"annotated {known[words].total()} times elsewhere")
                 for words in texts[:show]
             ],
         )
@@ -134,20 +142,21 @@ def _has_letters(words: Surface) -> bool:
 
 def odd_edges(corpus: Corpus, show: int = EXAMPLES_SHOWN) -> Iterator[Finding]:
     """Find entities whose edges look like a mistake of the annotator."""
-    marks, halves = [], []
+    marks, halves = list[Place](), list[Place]()
     for row, sentence in enumerate(corpus, 1):
-        located = sentence.located() if sentence.spans else ("", ())
+        inside = _cut_words(sentence) if sentence.spans else frozenset()
         for span in sentence.spans:
+            place = place_in(sentence, row, span.start, span.end)
             if _ends_in_a_mark(sentence, span):
-                marks.append(f"sentence {row}: {quote_words(sentence, span.start, span.end)}")
-            if _cuts_a_word(*located, span):
-                halves.append(f"sentence {row}: {quote_words(sentence, span.start, span.end)}")
+                marks.append(place)
+            if not inside.isdisjoint((span.start, span.end)):
+                halves.append(place)
     if marks:
         advice = "leave the mark outside, unless it belongs to the name"
         yield Finding("entities that begin or end with a punctuation mark", len(marks), advice, marks[:show])
     if halves:
         advice = "let them end where the word ends, unless that is meant"
-        yield Finding("entities that begin or end inside a word", len(halves), advice, halves[:show])
+        yield Finding(CUT_WORDS, len(halves), advice, halves[:show])
 
 
 def _ends_in_a_mark(sentence: Sentence, span: Span) -> bool:
@@ -155,6 +164,10 @@ def _ends_in_a_mark(sentence: Sentence, span: Span) -> bool:
     return any(not any(character.isalnum() for character in word) for word in outer)
 
 
-def _cuts_a_word(text: str, offsets: Sequence[Offset], span: Span) -> bool:
-    first, last = offsets[span.start][0], offsets[span.end - 1][1]
-    return any(0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum() for at in (first, last))
+def _cut_words(sentence: Sentence) -> frozenset[int]:
+    """Return the words of a sentence that begin inside a word of its running text."""
+    text, offsets = sentence.located()
+    starts = {start for start, _ in word_offsets(text)}
+    return frozenset(
+        at for at, (start, _) in enumerate(offsets) if start not in starts and at and offsets[at - 1][1] == start
+    )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
-from retainer.data.spans import Sentence
+from retainer.data.place import Place
 
 Weight = Literal["mend", "look", "note"]
 
@@ -20,26 +19,17 @@ WEIGHT_MEANINGS: dict[Weight, str] = {
 EXAMPLES_SHOWN = 3
 """Examples of a finding that are shown by default."""
 
-_QUOTED = 60
-"""Characters of a text that are quoted."""
-
 
 @dataclass(frozen=True)
 class Finding:
-    """One odd thing: how often, what to do, and up to a few places (1 is the first sentence)."""
+    """One odd thing: how often, what to do, and up to a few places."""
 
     what: str
     count: int
     advice: str
-    examples: list[str] = field(default_factory=list)
+    examples: list[Place] = field(default_factory=list)
     weight: Weight = "look"
 
-
-def quote_words(sentence: Sentence, start: int, end: int) -> str:
-    """Write some words of a sentence so that a person can search for them."""
-    return repr(" ".join(sentence.words[start : min(end, start + _QUOTED)])[:_QUOTED])
-
-
-def name_sentences(rows: Sequence[int], show: int) -> str:
-    """Write the first few numbers of sentences."""
-    return f"{'sentence' if len(rows) == 1 else 'sentences'} {' and '.join(map(str, rows[:show]))}"
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for a JSON document."""
+        return {**vars(self), "examples": [example.as_dict() for example in self.examples]}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from retainer.data.checks.annotation import (
+    CUT_WORDS,
     conflicting_annotations,
     duplicate_texts,
     missed_mentions,
@@ -16,6 +17,8 @@ from retainer.data.checks.annotation import (
 from retainer.data.checks.finding import EXAMPLES_SHOWN, WEIGHT_MEANINGS, Finding
 from retainer.data.checks.names import similar_types
 from retainer.data.corpus import Corpus
+from retainer.data.formats.char_spans import EDGE_INSIDE_WORD
+from retainer.data.place import place_in
 
 _LONG_TEXT = 400
 """Texts with more words than this are cut into several windows by most encoders."""
@@ -26,28 +29,25 @@ def findings(corpus: Corpus, known: Sequence[str] = (), show: int = EXAMPLES_SHO
 
     A finding names at most ``show`` places.
     """
-    found = [finding for look in (reading_oddities, rare_types, no_entities) for finding in look(corpus)]
-    found += [
-        finding
-        for look in (duplicate_texts, conflicting_annotations, missed_mentions, odd_edges, long_texts)
-        for finding in look(corpus, show)
-    ]
-    return sorted(
-        [*found, *picked_types(corpus, known), *similar_types(corpus, known)],
-        key=lambda finding: list(WEIGHT_MEANINGS).index(finding.weight),
-    )
+    looks = (rare_types, duplicate_texts, conflicting_annotations, missed_mentions, odd_edges, long_texts)
+    found = [*no_entities(corpus), *(finding for look in looks for finding in look(corpus, show))]
+    found += [*picked_types(corpus, known), *similar_types(corpus, known, show)]
+    found += reading_oddities(corpus, {finding.what for finding in found})
+    return sorted(found, key=lambda finding: list(WEIGHT_MEANINGS).index(finding.weight))
 
 
-def reading_oddities(corpus: Corpus) -> Iterator[Finding]:
-    """Report what the reader noticed."""
+def reading_oddities(corpus: Corpus, found: Container[str] = ()) -> Iterator[Finding]:
+    """Report what the reader noticed, unless it was found, with its places, in what was read."""
     for what, count in corpus.oddities.items():
-        yield Finding(what, count, "accepted as it stands; look at the file if you did not expect it")
+        if what != EDGE_INSIDE_WORD or CUT_WORDS not in found:
+            yield Finding(what, count, "accepted as it stands; look at the file if you did not expect it")
 
 
 def long_texts(corpus: Corpus, show: int = EXAMPLES_SHOWN) -> Iterator[Finding]:
     """Find texts longer than what an encoder reads at once."""
     rows = [row for row, sentence in enumerate(corpus, 1) if len(sentence.words) > _LONG_TEXT]
     if rows:
-        examples = [f"sentence {row}: {len(corpus[row - 1].words)} words" for row in rows[:show]]
+        long = [(row, corpus[row - 1]) for row in rows[:show]]
+        examples = [place_in(sentence, row, remark=f"{len(sentence.words)} words") for row, sentence in long]
         advice = "learned in overlapping windows; nothing is lost"
         yield Finding(f"texts of more than {_LONG_TEXT} words", len(rows), advice, examples, "note")

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from retainer.data.corpus import Corpus
+from retainer.data.foreign_files import looks_like_csv
 from retainer.data.formats.records import sniff_json
 from retainer.data.formats.tagged import decode_tags
-from retainer.data.lines import error_location, is_blank, numbered_lines, write_sentences
+from retainer.data.lines import error_location, first_lines, is_blank, numbered_lines, write_sentences
 from retainer.data.spans import Sentence
 from retainer.data.tags import split_tag, tags_of
 from retainer.errors import InputError, quoted
@@ -16,6 +17,17 @@ _ROWS_BY_CHANCE = 10
 """A text whose lines end in a tag by chance has at most one such line in so many."""
 _USUAL_COLUMNS = 4
 """Lines that all have more words than this are not columns, however similar they are."""
+HEADER_ROWS = "line that names the columns"
+"""The oddity of a header, which holds no word."""
+_WORD_NAMES = frozenset(("word", "words", "token", "tokens", "form", "text"))
+_TAG_NAMES = frozenset(
+    ("tag", "tags", "ner", "ner_tag", "ner_tags", "ner-tag", "nertag", "label", "labels", "entity", "bio", "iob")
+)
+"""What the first and the last column are called in a header; none of it is a tag."""
+_INSTEAD_OF_CSV = (
+    "in a file of columns a tab separates the word from its tag, and a blank line ends a sentence; running texts are "
+    "read as JSON lines (docs/formats.md)"
+)
 _TAB = re.compile("\t")
 _SPACES = re.compile(" +")
 _DOCSTART = re.compile(r"-DOCSTART-(?![^ \t])")
@@ -32,14 +44,25 @@ def read_conll(text: str, source: str = "memory") -> Corpus:
     """Read two or more columns, the word first and the tag last, in any of the tag schemes.
 
     A tab in the first line of data means that tabs separate the columns, so words may hold spaces; otherwise spaces do.
-    Lines that begin with ``-DOCSTART-`` separate documents and hold no word.
+    Lines that begin with ``-DOCSTART-`` separate documents and hold no word. A first line that names the columns holds
+    none either.
     """
+    header = _header(text)
     try:
-        return decode_tags(_sentences(text, source), source, "conll", {})
+        return decode_tags(_sentences(text, source, header), source, "conll", {HEADER_ROWS: bool(header)})
     except InputError as error:
+        if looks_like_csv(first_lines(line for _, line in numbered_lines(text))):
+            raise InputError(f"{source} looks like CSV; {_INSTEAD_OF_CSV} ({error})") from None
         if not _is_plain(text):
             raise
         raise InputError(f"{source} looks like plain text without annotation ({error})") from None
+
+
+def _header(text: str) -> int:
+    """Return the number of the line that names the columns, the first that is not blank; 0 where there is none."""
+    number, line = next(((number, line) for number, line in numbered_lines(text) if not is_blank(line)), (0, ""))
+    cells = (_TAB if "\t" in line else _SPACES).split(line.strip(" #").casefold())
+    return number if len(cells) > 1 and cells[0] in _WORD_NAMES and cells[-1] in _TAG_NAMES else 0
 
 
 def _is_plain(text: str) -> bool:
@@ -78,18 +101,18 @@ def _is_row(line: str) -> bool:
     return len(cells) > 1
 
 
-def _sentences(text: str, source: str) -> Iterator[tuple[list[str], list[str]]]:
-    for inside, rows in groupby(_rows(text, source), key=bool):
+def _sentences(text: str, source: str, header: int) -> Iterator[tuple[list[str], list[str]]]:
+    for inside, rows in groupby(_rows(text, source, header), key=bool):
         if inside:
             pairs = [row for row in rows if row]
             yield [word for word, _ in pairs], [tag for _, tag in pairs]
 
 
-def _rows(text: str, source: str) -> Iterator[tuple[str, str] | None]:
+def _rows(text: str, source: str, header: int) -> Iterator[tuple[str, str] | None]:
     """Yield word and tag of every line, and None where a sentence ends."""
     separator, width = None, 0
     for number, line in numbered_lines(text):
-        if is_blank(line) or _DOCSTART.match(line):
+        if is_blank(line) or number == header or _DOCSTART.match(line):
             yield None
             continue
         separator = separator or (_TAB if "\t" in line else _SPACES)
@@ -129,6 +152,4 @@ def _line(word: str, tag: str) -> str:
     _check_cells((word, tag))
     if _DOCSTART.match(word):
         raise InputError(f"the word {quoted(word)} would read back as the beginning of a document; replace it")
-    if tag.endswith(" "):
-        raise InputError(f"the type in {quoted(tag)} ends with a space, which would be lost; rename it")
     return f"{word}\t{tag}\n"

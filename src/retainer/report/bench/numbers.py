@@ -5,6 +5,8 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
+from retainer.decimals import decimals, with_sign
+
 
 def mean_and_deviation(values: Sequence[float]) -> str:
     """Write mean ± standard deviation; one value has no deviation."""
@@ -13,8 +15,8 @@ def mean_and_deviation(values: Sequence[float]) -> str:
 
 
 def two_decimals(value: float | None) -> str:
-    """Write a number with two digits, a true minus; nothing for none."""
-    return "" if value is None else f"{value:.2f}".replace("-", "−")
+    """Write a number with two digits; nothing for none."""
+    return "" if value is None else decimals(value)
 
 
 def pair(one: float | None, other: float | None) -> str:
@@ -23,8 +25,8 @@ def pair(one: float | None, other: float | None) -> str:
 
 
 def signed(value: float | None, digits: int = 2) -> str:
-    """Write a difference with its sign, a true minus; nothing for none."""
-    return "" if value is None else f"{value:+.{digits}f}".replace("-", "−")
+    """Write a difference with its sign; nothing for none."""
+    return "" if value is None else with_sign(value, digits)
 
 
 def probability(p: float, least: float = 0.001) -> str:

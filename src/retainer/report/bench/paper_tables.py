@@ -10,6 +10,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 
 from retainer.bench.result import CellResult, TaskScores
+from retainer.decimals import MINUS
 from retainer.report.bench.folder import BenchFolder
 from retainer.report.bench.method_comparison import TEST_COLUMNS, MethodComparison, filled_columns, mean_gain, untested
 from retainer.report.bench.numbers import mean_and_deviation, signed
@@ -24,7 +25,7 @@ _TEX = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     '"': "''",
-    "−": "$-$",
+    MINUS: "$-$",
     "±": r"$\pm$",
 } | {char: "\\" + char for char in "&%$#_{}"}
 

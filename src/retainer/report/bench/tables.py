@@ -53,8 +53,7 @@ def terminal_columns(ranked: Iterable[Ranking]) -> list[str]:
 
 
 def _line(ranking: Ranking, row: MethodRow, columns: Sequence[str]) -> list[str]:
-    """Write a row; the minus is the keyboard's, which every terminal has and every search finds."""
-    return [row.name, *(field.replace("−", "-") for field in ranking.fields(row, columns).values())]
+    return [row.name, *ranking.fields(row, columns).values()]
 
 
 def _task_line(row: MethodRow) -> list[str]:

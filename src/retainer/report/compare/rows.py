@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from retainer.decimals import decimals, with_sign
+
 if TYPE_CHECKING:
     from retainer.comparison.agreement import TypeAgreement
     from retainer.comparison.changes import Case, Change
@@ -58,7 +60,7 @@ def score_rows(difference: Difference) -> list[tuple[str, tuple[str, ...]]]:
 def _scores(one: TypeComparison) -> tuple[str, ...]:
     apart = one.differences and one.differences["f1"]
     star = " *" if one.real else ""
-    ends = (f"{signed_points(apart.difference)}{star}", interval_text(apart)) if apart else ("new", "")
+    ends = (f"{with_sign(apart.difference)}{star}", interval_text(apart)) if apart else ("new", "")
     return (str(one.new.support), *_measures(one.old), *_measures(one.new), *ends)
 
 
@@ -78,7 +80,7 @@ def mean_rows(difference: Difference) -> list[tuple[str, str, str, str]]:
         lost = scored.forgotten
         rows.append(("keep", "macro F1 of the new version on the old types", f"{scored.keep:.2f}", ""))
         rows.append(
-            ("forget", f"what is missing of {scored.before:.2f}", f"{lost.difference:.2f}", interval_text(lost))
+            ("forget", f"what is missing of {scored.before:.2f}", decimals(lost.difference), interval_text(lost))
         )
     if scored.gain is not None:
         rows.append(("gain", "macro F1 of the new version on the new types", f"{scored.gain:.2f}", ""))
@@ -106,15 +108,9 @@ def _agreement(one: TypeAgreement) -> tuple[str, ...]:
     )
 
 
-def signed_points(value: float) -> str:
-    """Write a difference with its sign; what rounds to zero has none."""
-    text = f"{value:+.2f}"
-    return "0.00" if float(text) == 0 else text.replace("-", "\u2212")
-
-
 def interval_text(one: Bootstrap) -> str:
     """Write an interval."""
-    return f"{signed_points(one.low)} to {signed_points(one.high)}"
+    return f"{with_sign(one.low)} to {with_sign(one.high)}"
 
 
 def percent(value: float | None) -> str:
@@ -170,8 +166,8 @@ def _certainty(difference: Difference) -> Iterator[str]:
     if difference.scored is None or not difference.scored.kept:
         return
     kept = difference.scored.kept
-    worse = [f"{type_} ({signed_points(-drop)})" for type_, drop in worse_types(difference).items()]
-    better = [f"{type_} ({signed_points(-one.drop)})" for type_, one in kept.items() if one.real and one.drop < 0]
+    worse = [f"{type_} ({with_sign(-drop)})" for type_, drop in worse_types(difference).items()]
+    better = [f"{type_} ({with_sign(-one.drop)})" for type_, one in kept.items() if one.real and one.drop < 0]
     yield f"Worse beyond chance: {', '.join(worse)}." if worse else "No old type got worse beyond chance."
     if better:
         yield f"Better beyond chance: {', '.join(better)}."
