@@ -18,9 +18,10 @@ export class Review {
     this.file = null;
     this.version = byId("review-version");
     this.second = byId("review-second");
-    const { all } = versions;
-    versions.fill(this.version, all.at(-1).name);
-    versions.fill(this.second, all.length > 1 ? all.at(-2).name : "", "none");
+    const [second, version] = versions.inOrder(...versions.oldestFirst.slice(-2));
+    versions.fill(this.version, (version ?? second).name);
+    versions.fill(this.second, version && second.name, "none");
+    this.drawOrder();
     byId("review-file").addEventListener("change", (event) => {
       const [file] = event.target.files;
       event.target.value = "";
@@ -40,7 +41,13 @@ export class Review {
       if (this.mayLeave()) this.start();
       else select.value = before;
       before = select.value;
+      this.drawOrder();
     });
+  }
+
+  drawOrder() {
+    const [version, second] = [this.version, this.second].map((select) => this.versions.find(select.value));
+    byId("review-order").replaceChildren(...(this.second.value ? this.versions.orderNote(second, version) : []));
   }
 
   mayLeave() {
