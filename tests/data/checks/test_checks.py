@@ -169,3 +169,33 @@ class TestLongSentences:
         sentence = Sentence(tuple("abcdefgh"), (Span(0, 3, "x"), Span(4, 8, "x")))
         guesses = [(Span(2, 5, "y"), Span(5, 6, "y"), Span(0, 1, "y"))]
         assert [one.count for one in type_clashes(Corpus((sentence,)), guesses, ["y"])] == [4]
+
+
+class TestComplete:
+    """Data that say in a sentence which types are complete in it."""
+
+    def said(self, *types):
+        data = corpus(*plenty())
+        return Corpus(tuple(one.completed(types) for one in data))
+
+    def test_nothing_odd(self):
+        assert findings(self.said("x")) == []
+
+    def test_complete_nowhere(self):
+        finding = found(self.said())["entities of x, which is complete in no sentence"]
+        assert (finding.count, finding.weight) == (30, "mend")
+
+    def test_a_name_that_has_no_entity(self):
+        finding = found(self.said("x", "X."))["sentences complete for X., of which there is no entity"]
+        assert finding.count == 30
+
+    def test_some_do_not_say(self):
+        data = Corpus((*self.said("x"), *corpus("w [x name]")))
+        finding = found(data)["sentences without complete, among others with it"]
+        assert (finding.count, finding.examples) == (1, ["sentence 31"])
+
+    def test_an_open_o_is_no_missed_mention(self):
+        rows = corpus(*["in [x New York] now"] * 3, "to New York again", "to New York today").sentences
+        said = [one.completed(["x"] if at != 3 else []) for at, one in enumerate(rows)]
+        finding = found(Corpus(tuple(said)))["texts that are usually x, but not annotated"]
+        assert finding.examples == ["'New York': annotated 3 times, not in sentence 5"]

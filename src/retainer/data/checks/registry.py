@@ -12,6 +12,7 @@ from retainer.data.checks.annotation import (
     odd_edges,
     rare_types,
 )
+from retainer.data.checks.completeness import complete_without_entities, open_everywhere, unsaid
 from retainer.data.checks.finding import EXAMPLES_SHOWN, WEIGHT_MEANINGS, Finding
 from retainer.data.checks.names import similar_types
 from retainer.data.corpus import Corpus
@@ -25,10 +26,14 @@ def findings(corpus: Corpus, known: Sequence[str] = (), show: int = EXAMPLES_SHO
 
     A finding names at most ``show`` places.
     """
-    found = [finding for look in (reading_oddities, rare_types, no_entities) for finding in look(corpus)]
+    found = [
+        finding
+        for look in (reading_oddities, rare_types, no_entities, open_everywhere, complete_without_entities)
+        for finding in look(corpus)
+    ]
     found += [
         finding
-        for look in (duplicate_texts, conflicting_annotations, missed_mentions, odd_edges, long_texts)
+        for look in (duplicate_texts, conflicting_annotations, missed_mentions, odd_edges, long_texts, unsaid)
         for finding in look(corpus, show)
     ]
     return sorted(
