@@ -24,10 +24,10 @@ export class Versions {
     return this.all.find((version) => version.name === name) ?? this.all[0];
   }
 
-  /** Return two versions as old and new: by lineage or, if neither comes from the other, in the server's order. */
+  /** Return one or two versions as old and new: by lineage or, if that says nothing, in the server's order. */
   inOrder(...pair) {
     const [first, last] = pair.sort((a, b) => this.all.indexOf(a) - this.all.indexOf(b));
-    return comesFrom(first, last) ? [last, first] : [first, last];
+    return last && comesFrom(first, last) ? [last, first] : [first, last];
   }
 
   /** Say that the new version does not come from the old one, and why they are called so; nothing if it does. */
