@@ -25,12 +25,14 @@ export async function readFile(file) {
   }
   const records = parse(decode(new Uint8Array(await file.arrayBuffer()), name), name);
   if (!records.length) throw new UserError(`${name} holds no text.`);
-  if (records.length > MAX_TEXTS) {
-    throw new UserError(
-      `${name} holds ${plural(records.length, "text")}; the page takes at most ${MAX_TEXTS}. ${LARGER}`,
-    );
-  }
+  requireCount(records.length, name);
   return records;
+}
+
+/** Refuse more texts than the page takes. */
+export function requireCount(count, where) {
+  if (count > MAX_TEXTS)
+    throw new UserError(`${where} holds ${plural(count, "text")}; the page takes at most ${MAX_TEXTS}. ${LARGER}`);
 }
 
 function decode(bytes, name) {
