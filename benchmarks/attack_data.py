@@ -201,19 +201,22 @@ class Tally:
     slowest: float = 0.0
 
 
-def corpus(draw: random.Random, odd: bool) -> list[Sentence]:
-    """Generate a few sentences, some with odd names of types."""
-    made = generate(draw.choice((1, 3, 12, 40)), seed=draw.randrange(10**6)).sentences
+def corpus(draw: random.Random, format: str, odd: bool) -> list[Sentence]:
+    """Generate a few sentences, some with odd names of types, or with types that are complete in them."""
+    made = list(generate(draw.choice((1, 3, 12, 40)), seed=draw.randrange(10**6)).sentences)
+    if FORMATS[format].holds_complete and draw.random() < 0.5:
+        made = [one.completed(span.type for span in one.spans) if draw.random() < 0.7 else one for one in made]
     if not odd:
-        return list(made)
+        return made
     label = draw.choice(ODD_LABELS)
-    return [one.with_spans(Span(span.start, span.end, label) for span in one.spans) for one in made]
+    named = [one.with_spans(Span(span.start, span.end, label) for span in one.spans) for one in made]
+    return [one if one.complete is None else one.completed([label]) for one in named]
 
 
 def put(place: Path, format: str, way: str, draw: random.Random) -> Path | None:
     """Write a damaged file, or a folder of brat, of which one file is damaged; None where no file can hold it."""
     try:
-        content = FORMATS[format].write(corpus(draw, way == "odd labels"))
+        content = FORMATS[format].write(corpus(draw, format, way == "odd labels"))
     except InputError:
         return None
     if isinstance(content, str):

@@ -249,6 +249,13 @@ def test_an_edge_inside_a_word_is_kept_to_the_character_and_counted():
             "span 3-8 (X) overlaps 0-4 (Y)",
         ),
         ({"text": " ", "spans": [{"start": 0, "end": 1, "label": "X"}]}, "span 0-1 (X) covers no word"),
+        ({"complete": None}, "complete: must be a list, found None"),
+        ({"complete": "LOC"}, "complete: must be a list, found 'LOC'"),
+        ({"complete": {"LOC": True}}, "complete: must be a list, found {'LOC': True}"),
+        ({"complete": ["LOC", 7]}, "complete[1]: must be a string, found 7"),
+        ({"complete": [["LOC"]]}, "complete[0]: must be a string, found ['LOC']"),
+        ({"complete": [""]}, "complete[0]: the name is empty"),
+        ({"text": " ", "spans": [], "complete": [None]}, "complete[0]: must be a string, found None"),
         ({"tokens": "In Paris"}, "tokens: must be a list"),
         ({"tokens": ["In", "Paris"]}, "tokens[0]: must be an object, found 'In'"),
         ({"tokens": [{"text": "In"}]}, "tokens[0]: the key 'start' is missing"),
@@ -309,6 +316,7 @@ def test_doccano_counts_the_same_oddities():
     ("fields", "part"),
     [
         ({}, "the spans are missing; expected one of the keys label, labels, entities"),
+        ({"label": [], "complete": True}, "complete: must be a list, found True"),
         ({"label": "LOC"}, "label: must be a list, found 'LOC'"),
         ({"label": ["LOC"]}, "label[0]: must be an object, found 'LOC'"),
         ({"label": [[3, 8]]}, "label[0]: found 2 values where start, end and type must stand"),
@@ -356,6 +364,8 @@ def test_tokens_know_schemes_and_count_oddities():
     ("record", "part"),
     [
         ({"tokens": ["a"], "ner_tags": [3]}, "ner_tags[0]: found the number 3, and numbers carry no names; write tags"),
+        ({"tokens": ["a"], "tags": ["O"], "complete": 1}, "complete: must be a list, found 1"),
+        ({"tokens": ["a"], "tags": ["O"], "complete": [0]}, "complete[0]: must be a string, found 0"),
         ({"tokens": ["a"], "tags": [None]}, "tags[0]: must be a string, found None"),
         ({"tokens": ["a"], "tags": [True]}, "tags[0]: must be a string, found True"),
         ({"tokens": ["a", 1], "tags": ["O", "O"]}, "tokens[1]: must be a string, found 1"),
@@ -676,3 +686,34 @@ def test_nearby_corpora_differ():
 def test_corpora_load_without_torch():
     code = "import sys, retainer.data.io; print({'torch', 'transformers'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "set()\n"
+
+
+# ------------------------------------------------------------------------------------------- what is complete
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"text": "In Paris", "spans": []},
+        {"text": "In Paris", "label": []},
+        {"tokens": ["In", "Paris"], "ner_tags": ["O", "O"]},
+    ],
+    ids=["prodigy", "doccano", "jsonl"],
+)
+def test_a_record_says_which_types_are_complete(fields, tmp_path):
+    """Nothing said is not the same as nothing complete."""
+    path = tmp_path / "data"
+    said = ({"complete": ["LOC", "PER", "LOC"]}, {"complete": []}, {})
+    path.write_text(lines(*({**fields, **one} for one in said)))
+    corpus = read(path)
+    assert [sentence.complete for sentence in corpus] == [("LOC", "PER"), (), None]
+    assert corpus.complete == {"LOC": 1, "PER": 1}
+    write(corpus, tmp_path / "again", corpus.format)
+    assert read(tmp_path / "again").sentences == corpus.sentences
+
+
+@pytest.mark.parametrize("format", [name for name, one in FORMATS.items() if not one.holds_complete])
+def test_what_is_complete_is_never_lost_in_writing(format, tmp_path):
+    with pytest.raises(InputError, match=f"sentence 2: it says which types are complete in it, and {format} cannot"):
+        write([PARIS, PARIS.completed(["LOC"])], tmp_path / "out", format)
+    assert not (tmp_path / "out").exists()

@@ -9,7 +9,7 @@ from serving import loaded, samples, serving, soon, total
 
 from retainer.errors import InputError
 from retainer.serve import registry as registry_module
-from retainer.serve.model_paths import folder_state, paths_by_name
+from retainer.serve.model_paths import folder_state, paths_by_name, public_path
 from retainer.serve.settings import Settings
 from retainer.versions.version import load
 
@@ -266,6 +266,21 @@ class TestPaths:
             "a=b": "a=b",
         }
         assert paths_by_name(["."]) == {tmp_path.name: "."}
+
+    def test_a_client_sees_the_folder_but_not_the_way_to_it(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        given = [
+            "models/v2",
+            "org/name",
+            "/srv/secret/v2",
+            "../elsewhere/v2",
+            "~/secret/v2",
+            ".",
+            "/srv/v2/",
+            "a/../v2",
+        ]
+        seen = ["models/v2", "org/name", "v2", "v2", "v2", tmp_path.name, "v2", "v2"]
+        assert [public_path(path) for path in given] == seen
 
     @pytest.mark.parametrize("specs", [["x/v1", "y/v1"], ["=x"], ["x="], [" =x"]])
     def test_names_that_are_empty_or_not_unique(self, specs):

@@ -316,6 +316,33 @@ class TestSignals:
         with pytest.raises(OSError):
             socket.create_connection(("127.0.0.1", server.port), timeout=2)
 
+    @pytest.mark.parametrize("path", ["predict", "compare", "versions"])
+    def test_a_second_ctrl_c_tells_requests_under_way(self, pair, monkeypatch, caplog, path):
+        """They get an error like any other: not a 500 without a sentence, and no silent end."""
+        done, began = threading.Event(), threading.Event()
+
+        def slow(asked):
+            began.set()
+            done.wait(20)
+            return [[] for _ in asked]
+
+        with served(pair["v1"]) as server:
+            monkeypatch.setattr(server.registry.get().batches, "_predict", slow)
+            monkeypatch.setattr("retainer.serve.routes.describe_versions", slow)
+            request = predict_request(TEXT, **({"old": "v1", "new": "v1"} if path == "compare" else {}))
+            if path == "versions":
+                request = b"GET /v1/versions HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+            with server.connect() as client:
+                client.sendall(request.replace(b"/v1/predict", f"/v1/{path}".encode()))
+                assert began.wait(10)
+                for _ in range(2):
+                    server.server.handle_exit(signal.SIGINT, None)
+                response = received(client)
+            done.set()
+        status, body = parsed(response)
+        assert (status, body["error"]["code"]) == (503, "stopping") and b"connection: close" in response
+        assert [record for record in caplog.records if record.name in LOGGERS] == []
+
     def test_ctrl_c_ends_it_quietly_and_a_server_open_to_all_says_so(self, pair, capsys, monkeypatch):
         """Here, in this process: a server without a token at all addresses says what that means."""
         startup = Server.startup

@@ -8,7 +8,7 @@ import torch
 
 from retainer.cli.main import main
 from retainer.data.generated import generate
-from retainer.data.io import write
+from retainer.data.io import read, write
 from retainer.data.labels import Labels
 from retainer.data.spans import Sentence
 from retainer.data.tasks import hide
@@ -226,6 +226,53 @@ class TestUnnamed:
 
     def test_no_note_without_cause(self, pair, city):
         assert LearnRequest(city, pair, recipe=BRIEF, device="cpu").resolve().notes == []
+
+
+class TestSaidSentenceBySentence:
+    """Data may say which types are complete in a sentence; elsewhere O stays open."""
+
+    @pytest.fixture(scope="class")
+    def data(self, tmp_path_factory):
+        """Artists and cities: both complete in a third of the sentences, artists in another; the rest does not say."""
+        made = hide(generate(90, seed=5, types=TYPES), ["artist", "city"])
+        said = (["artist", "city"], ["artist"], None)
+        path = tmp_path_factory.mktemp("said") / "data.jsonl"
+        write([replace(one, complete=said[at % 3]) for at, one in enumerate(made)], path, "prodigy")
+        return path
+
+    def test_it_is_learned_so(self, data, pair):
+        task = LearnRequest(data, pair, recipe=BRIEF, device="cpu").resolve()
+        assert (task.new, task.data.retaught, task.notes) == (("city",), ("artist",), []), "no type had to be named"
+        third = ({"artist", "city"}, {"artist"}, set())
+        assert [set(one.complete) for one in task.data.sentences] == [third[at % 3] for at in range(90)]
+        prepared = prepare(pair.tagger, task.data, task.method, BRIEF)
+        heard, given = prepared.teacher.output.logits.softmax(-1), prepared.tokens
+        artists, third = pair.tagger.labels.of(["artist"]), given.sentences % 3
+        assert (heard[given.unannotated & (third < 2)][:, artists] == 0).all(), "a true O"
+        assert (heard[given.unannotated & (third == 2)][:, artists] > 0).all(), "what the teacher thinks"
+        cities = prepared.student.labels.of(["city"])
+        assert torch.equal(prepared.open.at(given.rows)[:, cities].all(-1), third > 0), "nobody knows"
+
+    def test_only_what_is_known_needs_no_name(self, data, pair, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        pair.save("v1")
+        write(hide(read(data), ["artist"]), "more.jsonl", "jsonl")
+        call = ["learn", "more.jsonl", "--from", "v1", "--out", "v2", "--epochs", "1", "--device", "cpu"]
+        assert main(call) == 0
+        assert load("v2", device="cpu").lineage.again == ("artist",)
+        again = ["learn", "more.jsonl", "--config", "v2/retainer.json", "--out", "v3", "--device", "cpu"]
+        assert main(again) == 0
+        assert load("v3", device="cpu").fingerprint == load("v2", device="cpu").fingerprint, "the record repeats it"
+
+    def test_a_new_type_that_is_complete_nowhere(self, data, pair):
+        corpus = read(data)
+        poor = replace(corpus, sentences=tuple(one.completed(["artist"]) for one in corpus))
+        (note,) = LearnRequest(poor, pair, recipe=BRIEF, device="cpu").resolve().notes
+        assert "names city as complete, so nothing says what is not of this type" in note
+
+    def test_what_is_set_aside_to_measure_is_complete(self, data, pair):
+        task = LearnRequest(data, pair, recipe=replace(BRIEF, holdout=0.5), device="cpu").resolve()
+        assert len(task.dev) == 15 and all(set(one.complete) == {"artist", "city"} for one in task.dev)
 
 
 class TestTheVerb:

@@ -45,6 +45,12 @@ class Corpus:
         """The entity types, in alphabetical order."""
         return tuple(sorted(self.counts))
 
+    @cached_property
+    def complete(self) -> Counter[str] | None:
+        """The sentences in which a type is complete, per type; None if no sentence says what is complete in it."""
+        said = [sentence.complete for sentence in self.sentences if sentence.complete is not None]
+        return Counter(type_ for types in said for type_ in set(types)) if said else None
+
 
 class Splits(NamedTuple):
     """The three splits of a corpus; a corpus may lack all but the first."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from retainer.data.corpus import Corpus
 from retainer.data.documents import read_corpus_file, read_document_folder, require_learnable
-from retainer.data.formats.table import SUGGESTIONS, find_format
+from retainer.data.formats.table import FORMATS, SUGGESTIONS, find_format
 from retainer.data.lines import error_location
 from retainer.data.spans import Sentence
 from retainer.data.suggested import Suggested
@@ -33,11 +33,25 @@ def write(sentences: Iterable[Sentence], path: str | os.PathLike[str], format: s
     Some formats are a folder of files, which must not be there yet.
     """
     target, chosen = os.fspath(path), find_format(format)
+    sentences = list(sentences)
     with error_location(target):
+        if not chosen.holds_complete:
+            _refuse_complete(sentences, format)
         content = chosen.write(sentences)
         if not content:
             raise InputError("there is no sentence to write")
     write_text_file(content, target)
+
+
+def _refuse_complete(sentences: Iterable[Sentence], format: str) -> None:
+    """Refuse to lose which types are complete: without it every O would be taken for a true one."""
+    for number, sentence in enumerate(sentences, 1):
+        if sentence.complete is not None:
+            holding = " or ".join(name for name, one in FORMATS.items() if one.holds_complete)
+            raise InputError(
+                f"sentence {number}: it says which types are complete in it, and {format} cannot hold that; "
+                f"write {holding}"
+            )
 
 
 def write_suggestions(sentences: Iterable[Suggested], path: str | os.PathLike[str], format: str, model: str) -> None:

@@ -30,9 +30,9 @@ def group_types(types: Sequence[str], fg: int, pg: int) -> tuple[tuple[str, ...]
     return tuple(tuple(types[a:b]) for a, b in zip(starts, [*starts[1:], len(types)], strict=True))
 
 
-def set_aside(corpus: Corpus, count: int, seed: int) -> tuple[Corpus, Corpus]:
-    """Return the corpus without some sentences, drawn by the seed, and these; both in file order."""
-    chosen = set(random.Random(seed).sample(range(len(corpus)), count))
+def set_aside(corpus: Corpus, count: int, seed: int, rows: Sequence[int] | None = None) -> tuple[Corpus, Corpus]:
+    """Return the corpus without some sentences, drawn of these rows by the seed, and these; both in file order."""
+    chosen = set(random.Random(seed).sample(range(len(corpus)) if rows is None else rows, count))
     parts = [tuple(s for i, s in enumerate(corpus) if (i in chosen) is aside) for aside in (False, True)]
     return replace(corpus, sentences=parts[0]), replace(corpus, sentences=parts[1])
 
@@ -41,6 +41,17 @@ def hide(corpus: Corpus, keep: Collection[str]) -> Corpus:
     """Return the corpus with annotation of the types in ``keep`` alone; no other type is complete in it any more."""
     kept = set(keep)
     return replace(corpus, sentences=tuple(_hidden(sentence, kept) for sentence in corpus))
+
+
+def say_complete(corpus: Corpus) -> Corpus:
+    """Return the corpus with every sentence saying which types are complete in it, if some do.
+
+    A sentence that does not say it among others that do leaves all types open; where none does, nothing changes.
+    """
+    if corpus.complete is None:
+        return corpus
+    said = (sentence if sentence.complete is not None else sentence.completed(()) for sentence in corpus)
+    return replace(corpus, sentences=tuple(said))
 
 
 def _hidden(sentence: Sentence, kept: set[str]) -> Sentence:

@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from retainer.serve.assets import asset_paths
-from retainer.serve.responses import RETRY_HEADERS, ApiError, bad_request, internal_error
+from retainer.serve.responses import RETRY_HEADERS, ApiError, bad_request, internal_error, stopping_error
 from retainer.serve.settings import Settings
 
 PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/docs", "/docs.css", "/openapi.json", *asset_paths()})
@@ -49,6 +49,8 @@ class Guard:
             await _refuse(error, incoming, outgoing)
         except _ClientLeft:
             pass
+        except asyncio.CancelledError:  # by a second signal; passed on, it would become a 500 without a sentence
+            await _refuse(stopping_error(), incoming, outgoing)
         except Exception as error:
             self._log_failure(error, scope)
             await _refuse(internal_error(), incoming, outgoing)

@@ -28,6 +28,14 @@ def paths_by_name(specs: Sequence[str]) -> dict[str, str]:
     return paths
 
 
+def public_path(path: str) -> str:
+    """Return what a client may know of a path: all of it, unless it says where on the machine the version lies."""
+    given = Path(path)
+    if given.is_absolute() or given.parts[:1] in ((), ("~",)) or ".." in given.parts:
+        return given.name if given.name not in ("", "..", "~") else given.resolve().name
+    return path
+
+
 def folder_state(path: str) -> FolderState:
     """Return the names, sizes and times of a version's files; cheap to poll, because no file is opened."""
     folder = Path(path)

@@ -73,6 +73,11 @@ def internal_error() -> ApiError:
     return ApiError(500, "our_fault", "the server failed; its log says where")
 
 
+def stopping_error() -> ApiError:
+    """Return the error for a request that a server at its end no longer answers."""
+    return ApiError(503, "stopping", "the server was stopped before it could answer", {"Connection": "close"})
+
+
 def add_error_handlers(app: FastAPI) -> None:
     """Give the errors that the framework raises the same form as all others."""
 

@@ -139,6 +139,9 @@ class VersionInfo(ResponseModel):
     """A served version."""
 
     name: str
+    folder: str
+    """Its folder or hub name as the server was given it; of a path that says where on the machine it lies, the last
+    part."""
     hash: str
     default: bool
     """Whether it answers requests that name no version."""

@@ -62,6 +62,7 @@ class Server(uvicorn.Server):
         """Keep the registry, which must know when the server drains, and the line that says what is allowed."""
         super().__init__(config)
         self.registry, self.log, self.limits = registry, log, limits
+        self.loop: asyncio.AbstractEventLoop | None = None
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -78,13 +79,16 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop after the last answer; the second signal stops at once."""
+        """Stop after the last answer; the second signal stops at once, and requests under way are told so."""
         if self.should_exit:
             self.force_exit = True
+            if self.loop is not None:
+                self.loop.call_soon_threadsafe(self._cancel_requests)
         self.should_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, and log where."""
+        self.loop = asyncio.get_running_loop()
         await super().startup(sockets)
         for one in sockets or ():
             one.listen(BACKLOG)  # asyncio takes its own number for both: how many may wait, and how many it accepts
@@ -106,7 +110,17 @@ class Server(uvicorn.Server):
         last = asyncio.get_running_loop().call_later(seconds, self._abort_connections)
         await super().shutdown(sockets)
         last.cancel()
+        self._cancel_requests()
+        await self._wait_for_requests()
         self._abort_connections()
+        await self._wait_for_requests()
+
+    def _cancel_requests(self) -> None:
+        """End the requests that are left: the guard answers those that have no answer yet."""
+        for task in self.server_state.tasks:
+            task.cancel()
+
+    async def _wait_for_requests(self) -> None:
         if tasks := [*self.server_state.tasks]:
             await asyncio.wait(tasks, timeout=LEAVE_SECONDS)
 

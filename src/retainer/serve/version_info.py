@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from retainer.serve.model_paths import public_path
 from retainer.serve.registry import Registry, ServedVersion
 from retainer.versions.history import RecordedScores, describe_version, origins, versions_of
 from retainer.versions.lineage import Lineage
@@ -25,6 +26,7 @@ def _describe(served: ServedVersion, default: bool, names: Mapping[str, str], re
     failed = registry.failed.get(served.name)
     return {
         "name": served.name,
+        "folder": public_path(registry.paths[served.name]),
         "hash": served.hash,
         "default": default,
         "types": list(version.types),

@@ -68,6 +68,12 @@ class LearnTask:
         return self.dev.types if self.dev_given and self.dev is not None else self.taught
 
     @property
+    def never_complete(self) -> list[str]:
+        """The new types that are complete in no sentence, where the data say what is."""
+        said = self.data.train.complete
+        return [] if said is None else [type_ for type_ in self.new if not said[type_]]
+
+    @property
     def notes(self) -> list[str]:
         """What is worth knowing about the data before anything is learned."""
         unnamed = [type_ for type_ in self.data.train.types if type_ not in self.taught]
@@ -75,6 +81,11 @@ class LearnTask:
         notes = [f"{rare}; --set.repeat 5 shows the rarer ones up to five times an epoch"] if rare else []
         if self.prior_obstacle:
             notes.append(f"no prior correction: {self.prior_obstacle}")
+        if self.never_complete:
+            notes.append(
+                f"no sentence of {self.corpus.source} names {', '.join(self.never_complete)} as complete, so nothing "
+                "says what is not of this type; name it under complete where every entity of it is annotated"
+            )
         if unnamed:
             notes.append(
                 f"{self.corpus.source} also has entities of {', '.join(unnamed)}, which the model knows: they are gold "

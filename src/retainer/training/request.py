@@ -9,7 +9,7 @@ from pathlib import Path
 
 from retainer.data.corpus import Corpus
 from retainer.data.io import read
-from retainer.data.tasks import hide, require_types
+from retainer.data.tasks import hide, require_types, say_complete
 from retainer.errors import InputError, nearest, unknown
 from retainer.methods import DEFAULT_METHOD, METHODS, Method, learnable, name_of
 from retainer.methods import method as find_method
@@ -89,13 +89,14 @@ class LearnRequest:
         require_types(corpus, chosen)
         dev = None if self.dev is None else _read(self.dev)
         version = self._starting_version(method, corpus)
-        new = _new_types(version, corpus, chosen, named=bool(self.types))
-        retaught = tuple(type_ for type_ in chosen if type_ not in new) if self.types else ()
+        named = chosen if self.types else tuple(corpus.complete or ())
+        new = _new_types(version, corpus, chosen, named)
+        retaught = tuple(type_ for type_ in chosen if type_ in named and type_ not in new)
         exemplars = None if self.exemplars is None else _checked_exemplars(_read(self.exemplars), version, new)
         if dev is not None:
             _require_selectable(dev, version, (*new, *retaught), self.recipe)
-        shown = hide(corpus, chosen)
-        train, held_out = (shown, None) if dev is not None else hold_out(shown, self.recipe.holdout, self.seed)
+        shown, taught = hide(say_complete(corpus), chosen), (*new, *retaught)
+        train, held_out = (shown, None) if dev is not None else hold_out(shown, self.recipe.holdout, self.seed, taught)
         text = None if self.text is None else self._drawn_text(self.text, version, len(train))
         given = self.given if text is not None else self.given - {"text"}  # a share of 0 draws none of it
         prior, obstacle = prior_source(self.recipe.prior, method.prior_correction, version.tagger, given)
@@ -190,10 +191,13 @@ def _without_split_types(version: Version, new: Sequence[str]) -> tuple[Version,
     return Version(tagger, version.lineage, version.generators, version.place), rows
 
 
-def _new_types(version: Version, corpus: Corpus, chosen: Sequence[str], named: bool) -> tuple[str, ...]:
-    """Return the new types; if there are none, the model may be the wrong one, unless the types were named."""
+def _new_types(version: Version, corpus: Corpus, chosen: Sequence[str], named: Sequence[str]) -> tuple[str, ...]:
+    """Return the new types; if there are none, the model may be the wrong one, unless some were named.
+
+    Types are named on request, or by data that say which types are complete in a sentence.
+    """
     new = tuple(type_ for type_ in chosen if type_ not in version.learned_types)
-    if not new and not named:
+    if not new and not set(named) & set(chosen):
         raise InputError(
             f"no type of {corpus.source} ({', '.join(chosen)}) is new to the model, which already knows "
             f"{', '.join(version.types)}; to teach it more of what it knows, name the types (--types "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from retainer.data.corpus import Corpus
@@ -68,13 +68,15 @@ def take_out(tagger: Tagger, types: Container[str]) -> tuple[Tagger, SplitRows]:
     return teacher, SplitRows(names[1], tagger.head.arranged(waiting).to(tagger.device))
 
 
-def hold_out(corpus: Corpus, share: float, seed: int) -> tuple[Corpus, Corpus | None]:
-    """Set a seeded share of the sentences aside to select on.
+def hold_out(corpus: Corpus, share: float, seed: int, taught: Iterable[str] = ()) -> tuple[Corpus, Corpus | None]:
+    """Set a seeded share of the sentences aside to select on: of those in which every type to measure is complete.
 
     Where they would be too few to measure anything, or would take a type's last entities along, all are kept.
     """
-    count = round(len(corpus) * share)
+    wanted = set(taught)
+    rows = [row for row, one in enumerate(corpus) if one.complete is None or wanted <= set(one.complete)]
+    count = round(len(rows) * share)
     if count < 10:
         return corpus, None
-    train, dev = set_aside(corpus, count, seed)
+    train, dev = set_aside(corpus, count, seed, rows)
     return (train, dev) if dev.counts and train.types == corpus.types else (corpus, None)

@@ -224,3 +224,33 @@ class TestLongSentences:
         clashes = type_clashes(Corpus((sentence,)), guesses, ["y", "z"])
         counts = [(one.count, one.advice.split("(")[1]) for one in clashes]
         assert counts == [(2, "100 % of them)"), (1, "50 % of them)")]
+
+
+class TestComplete:
+    """Data that say in a sentence which types are complete in it."""
+
+    def said(self, *types):
+        data = corpus(*plenty())
+        return Corpus(tuple(one.completed(types) for one in data))
+
+    def test_nothing_odd(self):
+        assert findings(self.said("x"), known=["x"]) == []
+
+    def test_complete_nowhere(self):
+        finding = found(self.said())["entities of x, which is complete in no sentence"]
+        assert (finding.count, finding.weight) == (30, "mend")
+
+    def test_a_name_that_has_no_entity(self):
+        finding = found(self.said("x", "X."))["sentences complete for X., of which there is no entity"]
+        assert finding.count == 30
+
+    def test_some_do_not_say(self):
+        data = Corpus((*self.said("x"), *corpus("w [x name]")))
+        finding = found(data)["sentences without complete, among others with it"]
+        assert (finding.count, finding.examples) == (1, [Place((31,))])
+
+    def test_an_open_o_is_no_missed_mention(self):
+        rows = corpus(*["in [x New York] now"] * 3, "to New York again", "to New York today").sentences
+        said = [one.completed(["x"] if at != 3 else []) for at, one in enumerate(rows)]
+        finding = found(Corpus(tuple(said)))["texts that are usually x, but not annotated"]
+        assert finding.examples == [Place((5,), "New York", "annotated 3 times elsewhere")]

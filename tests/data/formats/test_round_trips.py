@@ -1,6 +1,7 @@
 """Every format gives back what it was given, or refuses it in a sentence: thousands of generated documents."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given, settings
@@ -45,17 +46,23 @@ def spans_among(draw, size, types):
     return tuple(Span(start, end, draw(types)) for start, end in pairs if draw(st.booleans()))
 
 
+def complete(types):
+    """The types that are complete in a sentence, if it says so."""
+    return st.none() | st.lists(types, max_size=2, unique=True).map(tuple)
+
+
 @st.composite
 def worded(draw, words, types):
     chosen = tuple(draw(st.lists(words, min_size=1, max_size=6)))
-    return Sentence(chosen, draw(spans_among(len(chosen), types)))
+    return Sentence(chosen, draw(spans_among(len(chosen), types)), complete=draw(complete(types)))
 
 
 @st.composite
 def running(draw, texts, types):
     text = draw(texts)
     spans = draw(spans_among(len(text), types))
-    return Sentence.from_text(text, [span for span in spans if text[span.start : span.end].strip()])
+    sentence = Sentence.from_text(text, [span for span in spans if text[span.start : span.end].strip()])
+    return replace(sentence, complete=draw(complete(types)))
 
 
 def sentences(characters, special, types):
@@ -74,12 +81,13 @@ TAME_TYPES = st.sampled_from(["PER", "LOC", "creative-work", "Größe", "地名"
 
 def kept(sentence, format):
     """Return what a format holds of a sentence; white space at the edge of an entity counts in words alone."""
+    said = sentence.complete if FORMATS[format].holds_complete else None
     if format in WORDED:
-        return sentence.words, sentence.spans
+        return sentence.words, sentence.spans, said
     text, offsets = sentence.located()
     if format == "prodigy":
-        return text, offsets, sentence.spans
-    return text, [trim_span(span, text) for span in sentence.character_spans()]
+        return text, offsets, sentence.spans, said
+    return text, [trim_span(span, text) for span in sentence.character_spans()], said
 
 
 def reread(made, format, turned=lambda text: text):

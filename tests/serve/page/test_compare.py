@@ -1,6 +1,7 @@
 """Compare: two versions side by side, with differences in words and counts."""
 
-from browsing import MARKUP_NAME, TEXT, api, found, put, show
+from browsing import MARKUP_NAME, TEXT, api, found, put, show, tab
+from serving import served
 
 
 def test_differences_are_in_words_and_counted(page, server, texts, tmp_path):
@@ -88,3 +89,39 @@ def test_a_version_is_not_compared_with_itself(page):
     page.select_option("#compare-new", "v1")
     show(page, TEXT, "compare")
     assert "choose two different ones" in page.inner_text("#compare-alert")
+
+
+def pairs(page):
+    """What stands as old and new in Compare and in Review, and what the page says about it."""
+    values = [page.input_value(f"#{one}") for one in ("compare-old", "compare-new", "review-second", "review-version")]
+    return values, page.text_content("#compare-order"), page.text_content("#review-order")
+
+
+def test_old_and_new_come_from_the_lineage(chromium, specs):
+    """The README serves the new version first, because it is the default."""
+    with served(specs[1], specs[0]) as server, tab(chromium, server.address) as page:
+        page.wait_for_selector("#find:not([hidden])")
+        assert page.input_value("#find-version") == "v2"
+        assert pairs(page) == (["v1", "v2", "v1", "v2"], "", "")
+        show(page, TEXT, "compare")
+        assert page.inner_text("#compare-types") == "Only the new version knows city."
+        page.select_option("#compare-old", "v2")
+        page.select_option("#compare-new", "v1")
+        assert page.text_content("#compare-order") == "v2 comes from v1: the older version stands as the new one."
+    with served(specs[2], specs[0], specs[1]) as server, tab(chromium, server.address) as page:
+        page.wait_for_selector("#find:not([hidden])")
+        assert pairs(page)[0] == ["v1", MARKUP_NAME, "v2", MARKUP_NAME]
+
+
+def test_unrelated_versions_keep_their_order_and_the_page_says_so(chromium, specs, checkpoint):
+    alien = f"alien={checkpoint('O', 'B-x', 'I-x')}"
+    for given, names in (((specs[1], alien), ["v2", "alien"]), ((alien, specs[1]), ["alien", "v2"])):
+        with served(*given) as server, tab(chromium, server.address) as page:
+            page.wait_for_selector("#find:not([hidden])")
+            said = "Neither version comes from the other: {} is old and {} new in the order of the server’s arguments."
+            note = said.format(*names)
+            assert pairs(page) == ([*names, *names], note, note)
+            page.click("nav a[href='#compare']")
+            page.select_option("#compare-old", names[1])
+            page.select_option("#compare-new", names[0])
+            assert "as you chose" in page.inner_text("#compare-order")

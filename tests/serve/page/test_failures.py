@@ -1,6 +1,8 @@
 """A server that stops, is busy, fails or needs a token: the page says so and loses nothing."""
 
+import asyncio
 import json
+import shutil
 
 from browsing import TEXT, put, show, tab
 from serving import served
@@ -77,3 +79,40 @@ def test_a_token_is_asked_for_and_stored_nowhere(chromium, specs):
         assert TOKEN not in kept and TOKEN not in page.content()
         page.reload()
         page.wait_for_selector("#token[open]")
+
+
+def replace_by(server, folder, other):
+    """Put another version into a folder that is served, and have the server load it."""
+    shutil.rmtree(folder)
+    shutil.copytree(other, folder)
+    done = asyncio.run_coroutine_threadsafe(server.registry.reload(), server.server.loop).result(30)
+    assert list(done.values()) == ["swapped"]
+
+
+def test_a_swap_while_the_page_is_open(chromium, specs, tmp_path):
+    """A page in use hears of it with the next answer, an idle one when somebody looks at it."""
+    folder = shutil.copytree(specs[0], tmp_path / "current")
+    with served(folder) as server, tab(chromium, server.address) as page, tab(chromium, server.address) as idle:
+        for one in (page, idle):
+            one.wait_for_selector("#find:not([hidden])")
+            show(one, TEXT)
+            one.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        replace_by(server, folder, specs[1])
+        assert not page.locator("#swapped").is_visible()
+        page.click("#go")
+        idle.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        for one in (page, idle):
+            one.wait_for_selector("#swapped:has-text('current was replaced while this page was open')")
+        page.click("#swapped button")
+        page.wait_for_selector("#find:not([hidden])")
+        show(page, TEXT)
+        assert not page.locator("#swapped").is_visible() and page.locator("#find-types label").count() == 2
+
+
+def test_a_server_that_is_stopped_under_a_request(chromium, server):
+    with tab(chromium, server.address, fine=["Failed to load resource"]) as page:
+        page.wait_for_selector("#find:not([hidden])")
+        page.route("**/v1/predict", answering(503, json.dumps({"error": {"code": "stopping", "message": "it ended"}})))
+        page.fill("#text", TEXT)
+        page.click("#go")
+        page.wait_for_selector("#find-alert:has-text('The server was stopped before it could answer; nothing')")

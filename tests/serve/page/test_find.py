@@ -6,6 +6,8 @@ import pytest
 from browsing import TEXT, api, drawn, found, plain, put, show
 from playwright.sync_api import expect
 
+from retainer.cli.main import main
+
 
 def test_find_shows_what_the_server_finds(page, server, texts):
     text = next(one for one in texts if len(found(server, "v2", one)) > 1)
@@ -65,6 +67,23 @@ def test_places_are_code_points(page, server):
     show(page, text)
     assert drawn(page, "find") == found(server, "v2", text) != []
     assert plain(page, "find") == [text]
+
+
+def test_every_typed_line_is_a_text(page, server, texts, tmp_path, specs, capsys):
+    """As `predict` takes the lines of a file; blank lines are left out."""
+    lines = texts[:3]
+    page.select_option("#find-version", "v2")
+    show(page, "\n".join([lines[0], "", f"{lines[1]}  ", lines[2], " "]))
+    assert plain(page, "find") == [lines[0], f"{lines[1]}  ", lines[2]]
+    assert main(["predict", specs[1], "--input", put(tmp_path, "\n".join(lines)), "--device", "cpu"]) == 0
+    told = [json.loads(line)["entities"] for line in capsys.readouterr().out.splitlines()]
+    wanted = [[[one["word"], one["entity_group"]] for one in some] for some in told]
+    assert [drawn(page, "find", nth) for nth in range(3)] == wanted
+    page.click("nav a[href='#compare']")
+    page.wait_for_selector("#compare-results .card >> nth=2")
+    page.fill("#text", "fine\n" + "a " * 30_000)
+    page.click("#go")
+    assert "Line 2: 60,000 characters are too many" in page.inner_text("#compare-alert")
 
 
 def test_a_file_is_read_and_shown_text_by_text(page, server, texts, tmp_path):

@@ -2,10 +2,13 @@
 
 import json
 import re
+import shlex
+from pathlib import Path
 
 from browsing import MARKUP_NAME, TEXT, api, put, tab
 
 import retainer
+from retainer.cli.main import main
 from retainer.data.words import word_offsets
 
 HARD = [
@@ -220,3 +223,189 @@ def test_leaving_with_unsaved_work_is_asked_about(chromium, server, texts, tmp_p
         saved(page, tmp_path)
         page.reload()
         assert len(dialogs) == 2
+
+
+MISSED = "we walk, slowly, from here to nowhere in 東京 😀 e\u0301tude"
+"""A text with words that no version takes for an entity, and words that are hard to cut."""
+
+
+def nothing_in_the_second(route):
+    """Answer in place of a version that finds nothing in the second text."""
+    response = route.fetch()
+    answer = response.json()
+    answer["results"][1]["entities"] = []
+    route.fulfill(response=response, json=answer)
+
+
+def texts_to_mark(page, tmp_path):
+    """Review a text in which nothing is found, behind one with entities."""
+    page.route("**/v1/predict", nothing_in_the_second)
+    reviewing(page, put(tmp_path, f"{TEXT}\n{MISSED}", "missed.txt"))
+    page.keyboard.press("n")
+    assert "Text 2 of 2" in page.inner_text("#review-facts")
+
+
+def word(page, text):
+    return page.locator("#review-text .word", has_text=re.compile(f"^{text}$"))
+
+
+def chosen(page):
+    return page.locator("#review-text .word.chosen").all_inner_texts()
+
+
+def places(text, words):
+    start = text.index(words)
+    return start, start + len(words)
+
+
+def records(path):
+    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+
+
+def test_words_are_those_of_retainer(page):
+    odd = f"{MISSED} a_b\x1c\x85c\ufeffd \u3005漢\U00020000字 3½ x\u200by \u0301z नमस्ते 𝕏\U0001f1e9"
+    found = page.evaluate(
+        "async text => new (await import('/page/codepoints.js')).Text(text).words().map(one => one)", odd
+    )
+    assert [tuple(one) for one in found] == list(word_offsets(odd))
+
+
+def test_a_missed_entity_is_marked_by_mouse(page, tmp_path):
+    """Parts of words are selected, and whole words are marked."""
+    texts_to_mark(page, tmp_path)
+    first, last = (word(page, one).bounding_box() for one in ("slowly", "here"))
+    page.mouse.move(first["x"] + first["width"] / 2, first["y"] + first["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(last["x"] + last["width"] / 2, last["y"] + last["height"] / 2, steps=4)
+    page.mouse.up()
+    assert chosen(page) == ["slowly", ",", "from", "here"] and page.locator("#review-marked").is_visible()
+    page.click("#review-types button[data-type=city]")
+    assert current(page) == ("slowly, from here", "city") and "1 added" in page.inner_text("#review-counts")
+    page.keyboard.press("ArrowLeft")  # from here on it is an entity like any other
+    assert current(page) == ("slowly, from", "city")
+    page.mouse.dblclick(10, 10)
+    word(page, "slowly").click()
+    assert chosen(page) == []  # it belongs to an entity already
+    word(page, "from").dblclick()
+    page.keyboard.press("1")
+    assert "It overlaps “slowly, from”, which is accepted" in page.inner_text("#review-alert")
+    page.keyboard.press("Escape")
+    for _ in range(2):
+        page.keyboard.press("u")
+    assert page.locator("#review-text .entity").count() == 0 and "added" not in page.inner_text("#review-counts")
+
+
+def test_a_missed_entity_is_marked_by_keys_with_a_new_type(page, tmp_path):
+    texts_to_mark(page, tmp_path)
+    page.keyboard.press("m")
+    assert chosen(page) == ["we"]
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "Shift+ArrowRight", "Shift+ArrowRight", "Shift+ArrowLeft"):
+        page.keyboard.press(key)
+    assert chosen(page) == ["walk", ","]
+    page.keyboard.press("t")
+    page.keyboard.type(" pace <b> ")
+    page.keyboard.press("Enter")
+    assert current(page) == ("walk,", "pace <b>")
+    page.keyboard.press("m")  # goes on behind it
+    assert chosen(page) == ["slowly"]
+    page.keyboard.press("3")  # the new type has a number now
+    assert current(page) == ("slowly", "pace <b>")
+    page.keyboard.press("t")
+    page.keyboard.type("O")
+    page.keyboard.press("Enter")
+    assert page.inner_text("#review-alert") == "No type can be called O: it means no entity."
+    page.fill("#review-new-type", "")
+    page.focus("#review-text")
+    page.keyboard.press("r")  # and it can be taken back
+    page.keyboard.press("p")
+    reject_the_rest(page)
+    spans = read_back(saved(page, tmp_path))[MISSED]
+    assert spans == [(*places(MISSED, "walk,"), "pace <b>")]
+
+
+def test_a_missed_entity_is_marked_by_touch(chromium, server, tmp_path):
+    with tab(chromium, server.address, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True) as page:
+        page.wait_for_selector("#find:not([hidden])")
+        texts_to_mark(page, tmp_path)
+        word(page, "here").tap()
+        word(page, "from").tap()
+        assert chosen(page) == ["from", "here"]
+        word(page, "from").tap()
+        assert chosen(page) == []
+        word(page, "東").tap()
+        word(page, "京").tap()
+        page.locator("#review-types button[data-type=city]").tap()
+        assert current(page) == ("東京", "city")
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_what_is_complete_is_in_the_file(page, server, tmp_path):
+    texts_to_mark(page, tmp_path)
+    page.keyboard.press("c")
+    page.keyboard.press("c")
+    assert page.locator("#review-complete input:checked").count() == 0
+    page.get_by_role("checkbox", name="city").last.check()
+    assert page.evaluate("document.activeElement.type") == "checkbox"  # the keyboard stays where it was
+    page.keyboard.press("p")
+    reject_the_rest(page)
+    path = saved(page, tmp_path)
+    first, second = records(path)
+    assert (first["spans"], first["complete"], second["complete"]) == ([], [], ["city"])
+    rejected = len(api(server, "predict", texts=[TEXT], version="v2")["results"][0]["entities"])
+    assert f"{rejected} rejection" in page.inner_text("#review-status")
+    assert "will teach nothing: the texts are not complete for the type" in page.inner_text("#review-status")
+    page.click("#review-complete-decided")
+    assert [one["complete"] for one in records(saved(page, tmp_path))] == [["artist", "city"], ["city"]]
+    assert "teach nothing" not in page.inner_text("#review-status")
+    page.keyboard.press("u")
+    assert page.locator("#review-complete input:checked").count() == 0
+    page.once("dialog", lambda one: one.accept())
+    reviewing(page, str(path))  # and it is read again
+    assert page.locator("#review-complete input:checked").count() == 2
+    page.keyboard.press("n")
+    assert page.locator("#review-complete input:checked").count() == 1
+    assert [sentence.complete for sentence in retainer.read(path)] == [("artist", "city"), ("city",)]
+
+
+def test_a_wrong_complete_is_explained(page, tmp_path):
+    page.click("nav a[href='#review']")
+    for wrong in ('"city"', '[""]', "[1]", "{}"):
+        path = put(tmp_path, f'{{"text": "a", "complete": {wrong}}}\n', "odd.jsonl")
+        page.set_input_files("#review-file", path)
+        page.wait_for_selector("#review-alert:has-text('line 1: “complete” must be a list of types')")
+        page.set_input_files("#review-file", put(tmp_path, " ", "empty.txt"))
+        page.wait_for_selector("#review-alert:has-text('holds no text')")
+
+
+def commands(page):
+    return [shlex.split(line) for line in page.locator("#review-steps pre").text_content().splitlines()]
+
+
+def test_the_commands_after_the_download_work_as_they_stand(page, specs, tmp_path, monkeypatch):
+    """With nothing complete, with something complete, and with a new type."""
+    monkeypatch.chdir(tmp_path)
+    Path("v2").symlink_to(specs[1])
+    reviewing(page, put(tmp_path, TEXT, "my 'texts'.txt"))
+    left = page.inner_text("#review-counts")
+    assert not left.endswith(" 0 left")
+    reject_the_rest(page)
+    saved(page, tmp_path)
+    assert [one[1] for one in commands(page)] == ["check"] and "no entity" in page.inner_text("#review-steps")
+    page.keyboard.press("a")
+    saved(page, tmp_path)
+    named = commands(page)
+    page.keyboard.press("c")
+    complete_path = saved(page, tmp_path)
+    complete = commands(page)
+    assert complete[1] == [one for one in named[1] if one not in ("--types", named[1][-1])]
+    page.keyboard.press("m")
+    page.fill("#review-new-type", "thing")
+    page.keyboard.press("Enter")
+    saved(page, tmp_path)
+    assert commands(page) == complete
+    assert complete_path.name == "my__texts_.reviewed.jsonl" and complete[1][2] == complete_path.name
+    for at, (check, learn) in enumerate((named, complete)):
+        assert main(check[1:]) == 0
+        assert main(learn[1:]) == 0, learn
+        Path("v2-reviewed").rename(f"made{at}")
+    assert retainer.load("made1", device="cpu").types == ("artist", "city", "thing")

@@ -60,6 +60,77 @@ def test_the_curves_are_those_of_the_records(page, server):
     assert heights[low - 1] >= heights[high - 1]
 
 
+def with_lineage(page, server, scores, names=("v1", "v2", "v3")):
+    """Show the versions of a made-up lineage, with F1 by type and version; None was not measured."""
+    answer = httpx2.get(f"{server.address}/v1/versions").json()
+    first = answer["versions"][0]
+    steps = [
+        {
+            **{"number": number, "hash": f"{number}" * 64, "served_as": name, "what": "learned", "gained": []},
+            **{"types": list(scores), "change": {}, "data": {}},
+            "scores": {"per_type": {type_: {"f1": f1[number - 1]} for type_, f1 in scores.items() if f1[number - 1]}},
+        }
+        for number, name in enumerate(names, 1)
+    ]
+    made = [
+        {**first, "name": one["served_as"], "hash": one["hash"], "lineage": steps[: at + 1][::-1]}
+        for at, one in enumerate(steps)
+    ]
+    page.route("**/v1/versions", lambda route: route.fulfill(json={"versions": made}))
+    page.goto(f"{server.address}/#travel")
+    page.reload()
+    page.wait_for_selector("#travel:not([hidden]) svg.chart")
+
+
+def drawn_steps(page):
+    """How many steps every piece of every line takes; a dot alone takes none."""
+    paths = page.locator("#travel-curves .chart .line").evaluate_all("all => all.map(one => one.getAttribute('d'))")
+    return [[part.count("L") for part in path.split("M")[1:]] for path in paths]
+
+
+def test_only_what_was_measured_is_drawn(page, server):
+    """No line over a version that was not measured, none from a last value to a name, and nothing behind it."""
+    with_lineage(
+        page, server, {"a": (80, None, 60, 50), "b": (None, 30, None, None), "c": (10, 20, None, None)}, "wxyz"
+    )
+    assert drawn_steps(page) == [[0, 1], [1], [0]]
+    assert page.locator("#travel-curves .chart .dot").count() == 6
+    strokes = page.locator("#travel-curves .chart").evaluate("one => one.querySelectorAll('path, line').length")
+    assert strokes == 3 + 6 + 5 + 1  # curves, dots, the grid, and the version on show
+    legend = page.locator("#travel-curves .legend li").all_inner_texts()
+    assert legend == ["a 50.0 in z", "c 20.0 in x", "b 30.0 in x"]
+
+
+CUT = """
+() => [...document.querySelectorAll("#travel *")].filter((one) => {
+  if (!one.checkVisibility() || one.closest(".scroll")) return false;
+  const box = one.getBoundingClientRect();
+  const chart = one.closest("svg.chart")?.getBoundingClientRect();
+  const outside = chart && (box.left < chart.left - 1 || box.right > chart.right + 1 || box.bottom > chart.bottom + 1);
+  return outside || box.right > innerWidth || box.left < 0 || one.textContent.includes("…");
+}).map((one) => one.outerHTML.slice(0, 90))
+"""
+
+
+def overlapping_ticks(page):
+    boxes = page.locator("#travel-curves .chart .tick").evaluate_all(
+        "all => all.filter(one => one.getAttribute('text-anchor') === 'middle')"
+        ".map(one => one.getBoundingClientRect()).map(one => [one.left, one.right])"
+    )
+    return [pair for pair in zip(boxes, boxes[1:], strict=False) if pair[0][1] > pair[1][0]]
+
+
+def test_nothing_is_cut_on_a_phone(chromium, server):
+    many = {f"a type with quite a long name, number {at}": (at + 1, 90 - at, 50) for at in range(24)}
+    for names in (("v1", "v2", "v3"), ("the first version of all", "v2-reviewed-and-calibrated", "W" * 60)):
+        with tab(chromium, server.address, viewport={"width": 390, "height": 844}, is_mobile=True) as page:
+            with_lineage(page, server, many, names)
+            assert page.evaluate(CUT) == [] and overlapping_ticks(page) == []
+            assert page.evaluate("document.documentElement.scrollWidth") == 390
+            shown = page.locator("#travel-curves .legend bdi").all_inner_texts()[::2]
+            assert shown == list(many)
+
+
 def test_a_foreign_checkpoint_is_a_lineage_of_one(chromium, checkpoint):
     with served(f"alien={checkpoint('O', 'B-x', 'I-x')}") as server, tab(chromium, server.address) as page:
         show(page, TEXT, "travel")

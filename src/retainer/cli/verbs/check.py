@@ -63,6 +63,8 @@ def _facts(corpus: Corpus, known: tuple[str, ...] | None) -> dict[str, Any]:
         "words": sum(len(sentence.words) for sentence in corpus),
         "entities": dict(sorted(corpus.counts.items())),
     }
+    if corpus.complete is not None:
+        facts["complete"] = dict(sorted(corpus.complete.items()))
     if known is not None:
         old = set(known)
         facts["new_types"] = [type_ for type_ in corpus.types if type_ not in old]
@@ -78,7 +80,8 @@ def _text(facts: dict[str, Any], found: list[Finding]) -> str:
     unknown = set(facts.get("new_types", ()))
     for type_, count in facts["entities"].items():
         new = " (new to the model)" if type_ in unknown else ""
-        lines.append(f"  {count:7} {one_line(type_)}{new}")
+        complete = f", complete in {sentences(facts['complete'].get(type_, 0))}" if "complete" in facts else ""
+        lines.append(f"  {count:7} {one_line(type_)}{new}{complete}")
     for weight, meaning in WEIGHT_MEANINGS.items():
         for finding in (one for one in found if one.weight == weight):
             lines.append(f"\n{meaning}: {finding.count} × {one_line(finding.what)}")

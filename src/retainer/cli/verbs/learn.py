@@ -69,7 +69,8 @@ def learn(
     :param from_: the model to teach: builtin, a folder, or a hub name; a bare encoder learns its first types
     :param out: folder for the new version; must not exist
     :param types: which types of DATA to learn; the others count as O (default: all, but then some must be new). Types
-        the model knows may be among them, or be all: every entity of a type named here must be annotated
+        the model knows may be among them, or be all: every entity of a type named here must be annotated, unless DATA
+        say themselves, sentence by sentence, which types are complete (docs/formats.md)
     :param method: how to keep the old types: {methods} (docs/methods.md)
     :param set: any field of the method or the recipe, such as --set.temperature 0.5 --set.lr 5e-5
     :param dev: annotated file to choose the epoch on (default: a tenth of DATA is set aside)

@@ -10,6 +10,7 @@ from retainer.data.corpus import Corpus
 from retainer.data.picked import are_picked, share_having
 from retainer.data.place import Place, place_in, place_of
 from retainer.data.spans import Sentence, Span
+from retainer.data.tasks import say_complete
 from retainer.data.words import word_offsets
 from retainer.errors import shortened
 
@@ -92,11 +93,7 @@ def missed_mentions(corpus: Corpus, show: int = EXAMPLES_SHOWN) -> Iterator[Find
     known = {
         words: types for words, types in known.items() if types.total() >= _ANNOTATED_OFTEN and _has_letters(words)
     }
-    lengths = _lengths(known)
-    missed_in: dict[Surface, list[int]] = defaultdict(list)
-    for row, sentence in enumerate(corpus, 1):
-        for words in _unannotated_mentions(sentence, known, lengths):
-            missed_in[words].append(row)
+    missed_in = _missed_rows(corpus, known)
     by_type: dict[str, list[Surface]] = defaultdict(list)
     for words, rows in missed_in.items():
         if len(rows) < known[words].total():
@@ -112,6 +109,17 @@ def missed_mentions(corpus: Corpus, show: int = EXAMPLES_SHOWN) -> Iterator[Find
                 for words in texts[:show]
             ],
         )
+
+
+def _missed_rows(corpus: Corpus, known: Mapping[Surface, Counter[str]]) -> dict[Surface, list[int]]:
+    """Return the sentences in which a known text is no entity, by text; not those that leave its type open."""
+    rows: dict[Surface, list[int]] = defaultdict(list)
+    lengths = _lengths(known)
+    for row, sentence in enumerate(say_complete(corpus), 1):
+        for words in _unannotated_mentions(sentence, known, lengths):
+            if sentence.complete is None or known[words].most_common(1)[0][0] in sentence.complete:
+                rows[words].append(row)
+    return rows
 
 
 def _lengths(known: Iterable[Surface]) -> dict[str, list[int]]:

@@ -14,6 +14,7 @@ from retainer.data.checks.annotation import (
     picked_types,
     rare_types,
 )
+from retainer.data.checks.completeness import complete_without_entities, open_everywhere, unsaid
 from retainer.data.checks.finding import EXAMPLES_SHOWN, WEIGHT_MEANINGS, Finding
 from retainer.data.checks.names import similar_types
 from retainer.data.corpus import Corpus
@@ -29,9 +30,10 @@ def findings(corpus: Corpus, known: Sequence[str] = (), show: int = EXAMPLES_SHO
 
     A finding names at most ``show`` places.
     """
-    looks = (rare_types, duplicate_texts, conflicting_annotations, missed_mentions, odd_edges, long_texts)
+    looks = (rare_types, duplicate_texts, conflicting_annotations, missed_mentions, odd_edges, long_texts, unsaid)
     found = [*no_entities(corpus), *(finding for look in looks for finding in look(corpus, show))]
     found += [*picked_types(corpus, known), *similar_types(corpus, known, show)]
+    found += [*open_everywhere(corpus), *complete_without_entities(corpus)]
     found += reading_oddities(corpus, {finding.what for finding in found})
     return sorted(found, key=lambda finding: list(WEIGHT_MEANINGS).index(finding.weight))
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from retainer.data.corpus import Corpus
 from retainer.data.formats.char_spans import place_spans, read_span_records, span_of_record, text_and_spans_to_write
+from retainer.data.formats.completeness import complete_field, with_complete
 from retainer.data.formats.records import JsonRecord, each_member, keys_of, record_line, require_field, require_kind
 from retainer.data.lines import write_sentences
 from retainer.data.spans import Sentence, Span
@@ -38,7 +39,8 @@ def _sentence(record: JsonRecord, oddities: Counter[str]) -> Sentence | None:
     keys = [key for key in SPAN_KEYS if key in record]
     if not keys:
         raise InputError(f"the spans are missing; expected one of the keys {', '.join(SPAN_KEYS)}")
-    return place_spans(text, [span for key in keys for span in each_member(record, key, _span)], oddities)
+    spans = [span for key in keys for span in each_member(record, key, _span)]
+    return with_complete(place_spans(text, spans, oddities), record)
 
 
 def _span(item: Any) -> Span:
@@ -51,4 +53,4 @@ def _span(item: Any) -> Span:
 
 def _record(sentence: Sentence) -> JsonRecord:
     text, spans = text_and_spans_to_write(sentence)
-    return {"text": text, "label": [[span.start, span.end, span.type] for span in spans]}
+    return {"text": text, "label": [[span.start, span.end, span.type] for span in spans], **complete_field(sentence)}

@@ -6,6 +6,7 @@ from typing import Any
 
 from retainer.data.corpus import Corpus
 from retainer.data.formats.char_spans import place_spans, read_span_records, span_of_record, text_to_write
+from retainer.data.formats.completeness import complete_field, with_complete
 from retainer.data.formats.records import JsonRecord, each_member, keys_of, record_line, require_field, require_kind
 from retainer.data.lines import write_sentences
 from retainer.data.spans import Sentence
@@ -47,7 +48,8 @@ def _sentence(record: JsonRecord, oddities: Counter[str]) -> Sentence | None:
     text = require_field(record, "text", str)
     unmarked = "answer" in record and "spans" not in record
     spans = [] if unmarked else each_member(record, "spans", lambda item: span_of_record(require_kind(item, dict)))
-    return place_spans(text, spans, oddities, token_offsets(record, text) if record.get("tokens") else None)
+    offsets = token_offsets(record, text) if record.get("tokens") else None
+    return with_complete(place_spans(text, spans, oddities, offsets), record)
 
 
 def token_offsets(record: JsonRecord, text: str) -> list[Offset]:
@@ -77,7 +79,7 @@ def _record(sentence: Sentence) -> JsonRecord:
         {"text": word, "start": start, "end": end, "id": number}
         for number, (word, (start, end)) in enumerate(zip(sentence.words, offsets, strict=True))
     ]
-    return {"text": text, "tokens": tokens, "spans": _spans(sentence)}
+    return {"text": text, "tokens": tokens, "spans": _spans(sentence), **complete_field(sentence)}
 
 
 def _spans(sentence: Sentence) -> list[dict[str, Any]]:

@@ -33,13 +33,15 @@ class Format:
     write: Callable[[Iterable[Sentence]], str | Mapping[str, str]]
     """Make the text of a file, or the texts of the files of a folder by their names."""
     sniff: Callable[[str], bool]
+    holds_complete: bool = False
+    """Whether a sentence can say which types are complete in it."""
 
 
 FORMATS: dict[str, Format] = {
-    "prodigy": Format(read_prodigy, write_prodigy, sniff_prodigy),
-    "doccano": Format(read_doccano, write_doccano, sniff_doccano),
+    "prodigy": Format(read_prodigy, write_prodigy, sniff_prodigy, holds_complete=True),
+    "doccano": Format(read_doccano, write_doccano, sniff_doccano, holds_complete=True),
     "labelstudio": Format(read_labelstudio, write_labelstudio, sniff_labelstudio),
-    "jsonl": Format(read_jsonl, write_tokens, sniff_json),
+    "jsonl": Format(read_jsonl, write_tokens, sniff_json, holds_complete=True),
     "i2b2": Format(read_i2b2, write_i2b2, sniff_i2b2),
     "conll2012": Format(read_conll2012, write_conll2012, sniff_conll2012),
     "enamex": Format(read_enamex, write_enamex, sniff_enamex),

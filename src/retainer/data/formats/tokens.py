@@ -1,9 +1,11 @@
 """The records of Hugging Face datasets: a list of words and a list of tags."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from retainer.data.corpus import Corpus
+from retainer.data.formats.completeness import complete_field, complete_types
 from retainer.data.formats.records import (
     EMPTY_TEXTS,
     JsonRecord,
@@ -31,12 +33,16 @@ def sniff_tokens(line: str) -> bool:
 
 def read_tokens(text: str, source: str = "memory") -> Corpus:
     """Read ``{"tokens": [...], "ner_tags": [...]}``; the tags may also be called ``tags`` or ``labels``."""
-    rows = []
+    rows, complete = [], []
     for where, record in numbered_records(text, source):
         with error_location(where):
             rows.append(_row(record))
+            complete.append(complete_types(record))
     worded = [row for row in rows if row[0]]
-    return decode_tags(worded, source, "jsonl", {EMPTY_TEXTS: len(rows) - len(worded)})
+    corpus = decode_tags(worded, source, "jsonl", {EMPTY_TEXTS: len(rows) - len(worded)})
+    said = [types for row, types in zip(rows, complete, strict=True) if row[0]]
+    pairs = zip(corpus, said, strict=True)
+    return replace(corpus, sentences=tuple(replace(sentence, complete=types) for sentence, types in pairs))
 
 
 def write_tokens(sentences: Iterable[Sentence]) -> str:
@@ -50,7 +56,7 @@ def words_of(record: JsonRecord) -> list[str]:
 
 
 def _record(sentence: Sentence) -> JsonRecord:
-    return {"tokens": list(sentence.words), "ner_tags": tags_of(sentence)}
+    return {"tokens": list(sentence.words), "ner_tags": tags_of(sentence), **complete_field(sentence)}
 
 
 def _row(record: JsonRecord) -> TaggedWords:

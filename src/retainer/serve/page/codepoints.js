@@ -28,12 +28,12 @@ export class Text {
     return this.units ? this.plain.slice(this.units[start], this.units[end]) : this.plain.slice(start, end);
   }
 
-  /** Start and end of each word, as retainer splits words: letters, digits and the marks on them. */
+  /** Start and end of each word, exactly as retainer splits words: letters, digits and the marks on them. */
   words() {
     const words = [];
     let unit = 0;
     let point = 0;
-    for (const match of this.plain.matchAll(/\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{N}\p{M}])+|[^\s]/gu)) {
+    for (const match of this.plain.matchAll(WORD)) {
       point += countPoints(this.plain, unit, match.index);
       const end = point + countPoints(match[0], 0, match[0].length);
       words.push([point, end]);
@@ -43,6 +43,11 @@ export class Text {
     return words;
   }
 }
+
+const HAN = "\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff\\u{20000}-\\u{2fa1f}";
+const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+const WORD = new RegExp(`(?:(?![${HAN}])[\\p{L}\\p{N}\\p{M}])+|[^${SPACE}]`, "gu");
+/** What Python takes for white space, and the Han characters of data/words.py: JavaScript's own classes differ. */
 
 /** Count the code points between two units. */
 function countPoints(plain, from, to) {

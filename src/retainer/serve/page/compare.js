@@ -24,10 +24,15 @@ export class Compare {
     this.list = new PagedList(byId("compare-results"), (item) => this.card(item));
     this.old = byId("compare-old");
     this.new = byId("compare-new");
-    versions.fill(this.old, versions.all[0].name);
-    versions.fill(this.new, versions.all.at(-1).name);
+    const [old, fresh] = versions.inOrder(versions.oldestFirst[0], versions.oldestFirst.at(-1));
+    versions.fill(this.old, old.name);
+    versions.fill(this.new, fresh.name);
+    this.drawOrder();
     for (const select of [this.old, this.new])
-      select.addEventListener("change", () => this.texts.length && this.run(this.texts));
+      select.addEventListener("change", () => {
+        this.drawOrder();
+        if (this.texts.length) this.run(this.texts);
+      });
     byId("compare-only").addEventListener("change", () => this.texts.length && this.draw());
     byId("compare-next").addEventListener("click", () => this.jump(1));
     byId("compare-previous").addEventListener("click", () => this.jump(-1));
@@ -36,6 +41,11 @@ export class Compare {
   /** What the keys do here. */
   get keys() {
     return { n: () => this.jump(1), p: () => this.jump(-1) };
+  }
+
+  drawOrder() {
+    const [old, fresh] = [this.old, this.new].map((select) => this.versions.find(select.value));
+    byId("compare-order").replaceChildren(...this.versions.orderNote(old, fresh));
   }
 
   /** Ask the server to compare the versions on these texts. */

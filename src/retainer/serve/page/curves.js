@@ -1,16 +1,14 @@
 /** The curves: F1 of every type over the versions of a lineage. Types differ by colour, dash, marker and name. */
 
-import { svgNode, visible } from "./dom.js";
+import { nameNode, node, svgNode, visible } from "./dom.js";
 
 const HEIGHT = 300;
-const WIDE = { width: 640, right: 160 };
-const NARROW = { width: 360, right: 140 };
+const WIDTH = 640;
+const NARROW = 340;
 /** A phone gets a drawing of its own width: a scaled one would be too small to read. */
-const EDGE = { top: 14, bottom: 34, left: 38 };
-const LINE = 17;
-const NAME_START = 18;
-const VALUE_WIDTH = 50;
-/** Pixels from the last version to the name of a type, and those that its last F1 needs at most. */
+const EDGE = { top: 14, bottom: 34, left: 38, right: 16 };
+const TICK_GAP = 10;
+/** Pixels between the names of two versions, at least. */
 
 /**
  * @param {{type: string, points: [number, number][]}[]} lines
@@ -18,98 +16,69 @@ const VALUE_WIDTH = 50;
  * @param {number} current the index of the version on show
  */
 export function drawCurves(lines, names, current, versions) {
-  const { width, right } = window.matchMedia("(max-width: 46rem)").matches ? NARROW : WIDE;
-  const edge = width - right;
-  const x = (at) => EDGE.left + (names.length === 1 ? 0.5 : at / (names.length - 1)) * (edge - EDGE.left);
+  const width = window.matchMedia("(max-width: 46rem)").matches ? NARROW : WIDTH;
+  const { ticks, left, right } = axis(names.map(visible), width);
+  const x = (at) => left + (names.length === 1 ? 0.5 : at / (names.length - 1)) * (width - right - left);
   const y = (f1) => HEIGHT - EDGE.bottom - (f1 / 100) * (HEIGHT - EDGE.top - EDGE.bottom);
   const grid = [0, 25, 50, 75, 100].flatMap((f1) => [
-    svgNode("line", { class: f1 ? "grid" : "grid base", x1: EDGE.left, x2: edge, y1: y(f1), y2: y(f1) }),
+    svgNode("line", { class: f1 ? "grid" : "grid base", x1: EDGE.left, x2: width, y1: y(f1), y2: y(f1) }),
     svgNode("text", { class: "tick", x: EDGE.left - 8, y: y(f1) + 4, "text-anchor": "end" }, String(f1)),
   ]);
-  const ticks = names.map((name, at) =>
-    svgNode(
-      "text",
-      { class: at === current ? "tick here" : "tick", x: x(at), y: HEIGHT - 12, "text-anchor": "middle" },
-      short(name, names.length),
-    ),
-  );
+  const below = ticks.map((tick, at) => {
+    const style = at === current ? "tick here" : "tick";
+    return svgNode("text", { class: style, x: x(at), y: HEIGHT - 12, "text-anchor": "middle" }, tick);
+  });
   const here = x(current);
   const marker = svgNode("line", { class: "now", x1: here, x2: here, y1: EDGE.top, y2: HEIGHT - EDGE.bottom });
   const label = `F1 per type over ${names.length} versions: ${lines.map((line) => lineText(line, names)).join("; ")}`;
-  const labels = spread(lines.map((line) => y(line.points.at(-1)[1])));
-  const curves = lines.flatMap((line, at) => [
-    ...curve(line, labels[at], x, y, edge, versions.style(line.type)),
-    nameLabel(line, labels[at], edge, right, versions.style(line.type)),
-  ]);
   return svgNode(
     "svg",
     { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": label },
     grid,
     marker,
-    ticks,
-    curves,
+    below,
+    lines.flatMap((line) => curve(line, x, y, versions.style(line.type))),
   );
 }
 
-function curve(line, label, x, y, edge, style) {
-  const [last, f1] = line.points.at(-1);
-  const path = line.points
-    .map(([at, value], index) => `${index ? "L" : "M"}${x(at).toFixed(1)} ${y(value).toFixed(1)}`)
-    .join("");
+/** Draw what was measured: a dot for every value, and a line only between two versions that follow each other. */
+function curve(line, x, y, style) {
+  const places = line.points.map(([at, f1]) => [at, `${x(at).toFixed(1)} ${y(f1).toFixed(1)}`]);
+  const path = places.map(([at, place], index) => `${places[index - 1]?.[0] === at - 1 ? "L" : "M"}${place}`).join("");
   return [
     svgNode("path", { class: `line c${style.hue}`, d: path, "stroke-dasharray": style.dash || null }),
-    svgNode("path", { class: `leader c${style.hue}`, d: `M${x(last) + 6} ${y(f1)}L${edge + 14} ${label}` }),
-    ...line.points.map(([at, value]) =>
-      svgNode("path", {
-        class: `dot c${style.hue}`,
-        d: style.marker,
-        transform: `translate(${x(at).toFixed(1)} ${y(value).toFixed(1)})`,
-      }),
+    ...places.map(([, place]) =>
+      svgNode("path", { class: `dot c${style.hue}`, d: style.marker, transform: `translate(${place})` }),
     ),
   ];
 }
 
-function nameLabel(line, label, edge, right, style) {
-  return svgNode(
-    "text",
-    { class: `name c${style.hue}`, x: edge + NAME_START, y: label + 4 },
-    fitted(line.type, right - NAME_START - VALUE_WIDTH),
-    svgNode("tspan", { class: "value", dx: 5 }, line.points.at(-1)[1].toFixed(1)),
-  );
-}
-
-/** Move labels apart that would overlap, no further than needed. */
-function spread(wanted) {
-  const order = wanted.map((_, at) => at).sort((a, b) => wanted[a] - wanted[b]);
-  const heights = [...wanted];
-  order.forEach((at, rank) => {
-    if (rank) heights[at] = Math.max(heights[at], heights[order[rank - 1]] + LINE);
+/** Name the types, each with its line, its marker and its last F1; below the curves, where every name has room. */
+export function drawLegend(lines, names, versions) {
+  const items = lines.map((line) => {
+    const { hue, dash, marker } = versions.style(line.type);
+    const [at, f1] = line.points.at(-1);
+    const sample = svgNode(
+      "svg",
+      { class: `sample c${hue}`, viewBox: "-16 -7 32 14", "aria-hidden": "true" },
+      svgNode("path", { d: "M-15 0H15", "stroke-dasharray": dash || null }),
+      svgNode("path", { class: "mark", d: marker }),
+    );
+    const value = node("span", { class: "muted" }, ` ${f1.toFixed(1)} in `, nameNode(names[at]));
+    return node("li", {}, sample, node("span", {}, nameNode(line.type), value));
   });
-  const over = Math.max(0, (heights[order.at(-1)] ?? 0) - (HEIGHT - EDGE.bottom));
-  let above = Infinity;
-  for (const at of [...order].reverse()) {
-    heights[at] = Math.min(heights[at] - (above === Infinity ? over : 0), above - LINE);
-    above = heights[at];
-  }
-  return heights;
+  return node("ul", { class: "legend" }, items);
 }
 
-/** Shorten a name to a number of characters; many versions share the axis. */
-function short(text, sharing) {
-  const room = sharing > 6 ? 6 : 14;
-  const points = [...visible(text)];
-  return points.length > room ? `${points.slice(0, room - 1).join("")}…` : points.join("");
-}
-
-/** Shorten a name until it fits into some pixels; fonts differ too much to count characters. */
-function fitted(text, width) {
+/** Label the versions with their names or, where these do not fit beside each other, with their numbers. */
+function axis(names, width) {
   const context = document.createElement("canvas").getContext("2d");
-  context.font = `600 13px ${getComputedStyle(document.body).fontFamily}`;
-  const points = [...visible(text)];
-  const cut = (count) => (count < points.length ? `${points.slice(0, count).join("")}…` : points.join(""));
-  let count = points.length;
-  while (count > 1 && context.measureText(cut(count)).width > width) count -= 1;
-  return cut(count);
+  context.font = `650 12px ${getComputedStyle(document.body).fontFamily}`;
+  const sizes = names.map((name) => context.measureText(name).width);
+  const [left, right] = [Math.max(EDGE.left, sizes[0] / 2), Math.max(EDGE.right, sizes.at(-1) / 2)];
+  const room = (width - left - right) / Math.max(names.length - 1, 1);
+  if (sizes.every((size) => size + TICK_GAP <= room)) return { ticks: names, left, right };
+  return { ticks: names.map((_, at) => String(at + 1)), left: EDGE.left, right: EDGE.right };
 }
 
 function lineText(line, names) {

@@ -1,29 +1,52 @@
-/** The result of a review: JSON lines with text and spans, which `retainer check` and `retainer learn` read. */
+/** The result of a review: JSON lines with text, spans and what is complete, which `retainer` reads. */
+
+import { plural } from "./dom.js";
 
 /**
- * Write the texts in which everything is decided, or that had entities already. Texts without any decision are left
- * out, and texts with something still to decide are held back: their line would say that the rest is not an entity.
+ * Write the texts in which everything is decided, that had entities already, or in which something is complete. Texts
+ * without any decision are left out, and texts with something still to decide are held back. `idle` counts the
+ * rejections that teach nothing, because their texts leave the type open; `types` are those with entities.
  * @param {import("./review_queue.js").ReviewQueue} queue
- * @returns {{content: string, texts: number, entities: number, heldBack: number}}
  */
 export function reviewedLines(queue) {
-  const decided = new Map();
+  const decided = queue.records.map(() => []);
+  for (const item of queue.items) if (item.state !== "open") decided[item.text].push(item);
   const open = new Set(queue.items.filter((item) => item.state === "open").map((item) => item.text));
-  for (const item of queue.items) {
-    if (item.state === "open") continue;
-    if (!decided.has(item.text)) decided.set(item.text, []);
-    if (item.state === "accepted") decided.get(item.text).push(item);
-  }
-  let entities = 0;
-  const lines = queue.records.flatMap((record, at) => {
-    if (open.has(at) || (!decided.has(at) && !record.given.length)) return [];
-    const all = [...record.given, ...(decided.get(at) ?? [])].sort((a, b) => a.start - b.start);
-    entities += all.length;
-    const spans = all.map(({ start, end, type }) => ({ start, end, label: type }));
-    return [`${JSON.stringify({ text: record.plain, spans, answer: "accept" })}\n`];
+  const result = { lines: [], entities: 0, heldBack: 0, idle: 0, types: new Set(), complete: new Set() };
+  queue.records.forEach((record, at) => {
+    const complete = [...queue.completeness.of(at)];
+    if (!decided[at].length && !record.given.length && !complete.length) return;
+    if (open.has(at)) result.heldBack += decided[at].length || complete.length ? 1 : 0;
+    else add(result, record, decided[at], complete);
   });
-  const heldBack = [...decided.keys()].filter((at) => open.has(at)).length;
-  return { content: lines.join(""), texts: lines.length, entities, heldBack };
+  return { ...result, content: result.lines.join(""), texts: result.lines.length };
+}
+
+function add(result, record, decided, complete) {
+  const accepted = decided.filter((item) => item.state === "accepted");
+  const all = [...record.given, ...accepted].sort((a, b) => a.start - b.start);
+  const spans = all.map(({ start, end, type }) => ({ start, end, label: type }));
+  result.lines.push(`${JSON.stringify({ text: record.plain, spans, complete, answer: "accept" })}\n`);
+  result.entities += all.length;
+  result.idle += decided.filter(
+    (item) => item.state === "rejected" && item.proposed && !complete.includes(item.proposed.type),
+  ).length;
+  for (const { type } of all) result.types.add(type);
+  for (const type of complete) result.complete.add(type);
+}
+
+/** Say what is in the download, what is not, and what of it teaches nothing. */
+export function reviewedText({ texts, entities, heldBack, idle }) {
+  const held = heldBack ? ` ${plural(heldBack, "text")} with something still to decide held back.` : "";
+  if (!texts) return `There is nothing to download yet: decide about all entities of a text first.${held}`;
+  const open = idle ? ` ${plural(idle, "rejection")} will teach nothing: the texts are not complete for the type.` : "";
+  return `${plural(texts, "text")} with ${plural(entities, "entity", "entities")} downloaded.${held}${open}`;
+}
+
+/** Return the name of the download: one that every browser keeps and no shell takes for an option. */
+export function reviewedName(name) {
+  const stem = name.replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{N}._-]/gu, "_");
+  return `${stem.replace(/^[.-]/, "_") || "texts"}.reviewed.jsonl`;
 }
 
 /** Let the browser save a file. */

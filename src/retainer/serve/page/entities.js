@@ -4,24 +4,30 @@ import { nameNode, node } from "./dom.js";
 
 /**
  * A mark is {start, end, type, kind, note, tip}: offsets in code points, `note` is written beside the type, `tip` is
- * shown on hover and focus. Marks must not overlap. Without `arrowKeys` the text leaves the arrow keys to its view.
+ * shown on hover and focus. Marks must not overlap. The arrow keys go from entity to entity.
  * @param {import("./codepoints.js").Text} text
  */
-export function drawText(text, marks, versions, arrowKeys = true) {
+export function drawText(text, marks, versions) {
+  const paragraph = drawPassive(text, marks, versions, (start, end) => [text.slice(start, end)]);
+  addArrowKeys(paragraph);
+  return paragraph;
+}
+
+/** Draw a text that leaves the arrow keys to its view; `pieces` makes the nodes of a part of it. */
+export function drawPassive(text, marks, versions, pieces) {
   const sorted = [...marks].sort((a, b) => a.start - b.start);
   const children = [];
   let at = 0;
   for (const mark of sorted) {
-    children.push(text.slice(at, mark.start), drawEntity(text.slice(mark.start, mark.end), mark, versions));
+    const words = text.slice(mark.start, mark.end);
+    children.push(...pieces(at, mark.start), drawEntity(words, pieces(mark.start, mark.end), mark, versions));
     at = mark.end;
   }
-  const paragraph = node("p", { class: "text", dir: "auto" }, children, text.slice(at));
-  if (arrowKeys) addArrowKeys(paragraph);
-  return paragraph;
+  return node("p", { class: "text", dir: "auto" }, children, pieces(at, text.length));
 }
 
-/** Draw one entity. */
-export function drawEntity(words, mark, versions) {
+/** Draw one entity of some words, which are drawn already. */
+function drawEntity(words, drawn, mark, versions) {
   const tip = mark.tip ? node("span", { class: "tip" }, mark.tip) : null;
   const chip = node(
     "span",
@@ -35,11 +41,10 @@ export function drawEntity(words, mark, versions) {
     "span",
     {
       class: `entity c${versions.style(mark.type).hue} ${mark.kind ?? ""}`.trim(),
-      tabindex: -1,
       role: "group",
       "aria-label": label,
     },
-    node("span", { class: "words" }, words),
+    node("span", { class: "words" }, drawn),
     chip,
   );
   if (mark.id !== undefined) entity.dataset.id = mark.id;
@@ -50,7 +55,7 @@ export function drawEntity(words, mark, versions) {
 function addArrowKeys(text) {
   const all = [...text.querySelectorAll(".entity")];
   if (!all.length) return;
-  all[0].tabIndex = 0;
+  for (const entity of all) entity.tabIndex = entity === all[0] ? 0 : -1;
   const focus = (target) => {
     for (const entity of all) entity.tabIndex = entity === target ? 0 : -1;
     target.focus();

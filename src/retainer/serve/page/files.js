@@ -13,7 +13,8 @@ const LIST = /^[ \t]*\[\s*(\{|$)/;
 const SPAN_KEYS = ["spans", "label", "labels", "entities"];
 
 /**
- * Read a file. Returns a list of {plain, given}: a text, and the entities that the file already has in it.
+ * Read a file. Returns a list of {plain, given, complete}: a text, the entities that the file already has in it, and
+ * the types of which it has all.
  * @param {File} file
  */
 export async function readFile(file) {
@@ -24,12 +25,14 @@ export async function readFile(file) {
   }
   const records = parse(decode(new Uint8Array(await file.arrayBuffer()), name), name);
   if (!records.length) throw new UserError(`${name} holds no text.`);
-  if (records.length > MAX_TEXTS) {
-    throw new UserError(
-      `${name} holds ${plural(records.length, "text")}; the page takes at most ${MAX_TEXTS}. ${LARGER}`,
-    );
-  }
+  requireCount(records.length, name);
   return records;
+}
+
+/** Refuse more texts than the page takes. */
+export function requireCount(count, where) {
+  if (count > MAX_TEXTS)
+    throw new UserError(`${where} holds ${plural(count, "text")}; the page takes at most ${MAX_TEXTS}. ${LARGER}`);
 }
 
 function decode(bytes, name) {
@@ -50,7 +53,7 @@ function parse(content, name) {
   const json = filled.length > 0 && OBJECT.test(filled[0][1]);
   const records = filled.map(([number, line]) => {
     const where = `${name}, line ${number}`;
-    return json ? parseRecord(line, where) : { plain: requireText(line, where), given: [] };
+    return json ? parseRecord(line, where) : { plain: requireText(line, where), given: [], complete: [] };
   });
   return records.filter((record) => record.plain.trim());
 }
@@ -82,7 +85,14 @@ function parseRecord(line, where) {
     throw new UserError(`${where}: the key "text" is missing or is not a string; found ${keys}.`);
   const plain = requireText(record.text, where);
   const key = SPAN_KEYS.find((one) => Array.isArray(record[one]));
-  return { plain, given: key ? parseEntities(record[key], new Text(plain), `${where}, ${key}`) : [] };
+  const given = key ? parseEntities(record[key], new Text(plain), `${where}, ${key}`) : [];
+  return { plain, given, complete: parseComplete(record.complete ?? [], where) };
+}
+
+function parseComplete(types, where) {
+  if (!Array.isArray(types) || !types.every((type) => typeof type === "string" && type))
+    throw new UserError(`${where}: “complete” must be a list of types.`);
+  return types;
 }
 
 function parseEntities(list, text, where) {

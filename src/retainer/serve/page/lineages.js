@@ -1,4 +1,20 @@
-/** The lineages of the served versions, and the scores of their types over time. */
+/** The lineages of the served versions, which of two is older, and the scores of their types over time. */
+
+/** Return whether one version comes from another, as its record says; a version does not come from itself. */
+export function comesFrom(version, other) {
+  return version.lineage.slice(1).some((step) => step.hash === other.hash);
+}
+
+/** Return the versions with each behind those it comes from; unrelated ones keep their order. */
+export function oldestFirst(versions) {
+  const ordered = new Set();
+  for (const version of versions) {
+    for (const step of [...version.lineage].reverse())
+      for (const served of versions) if (served.hash === step.hash) ordered.add(served);
+    ordered.add(version);
+  }
+  return [...ordered];
+}
 
 /**
  * A lineage is {name, steps}: all its versions, oldest first, including those that are not served here (`served_as` is

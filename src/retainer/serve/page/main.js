@@ -7,6 +7,7 @@ import { Find } from "./find.js";
 import { Notices } from "./notices.js";
 import { Review } from "./review.js";
 import { loadLimits } from "./server.js";
+import { SwapNotice } from "./swap_notice.js";
 import { TextInput } from "./text_input.js";
 import { Travel } from "./travel.js";
 import { Versions } from "./versions.js";
@@ -98,6 +99,7 @@ async function start() {
     return;
   }
   byId("begin").hidden = true;
+  new SwapNotice(versions);
   for (const [id, { View }] of Object.entries(VIEWS)) {
     views[id] = new View(versions, new Notices(byId(`${id}-status`), byId(`${id}-alert`)));
   }

@@ -1,14 +1,19 @@
-/** Review: accept, correct or reject what versions propose for the texts of a file, mostly by keys. */
+/** Review: accept, correct or reject what versions propose for the texts of a file, and mark what they missed. */
 
 import { Text } from "./codepoints.js";
-import { button, byId, nameNode, plural, visible } from "./dom.js";
-import { reviewedLines, saveFile } from "./download.js";
+import { byId, nameNode, plural, visible } from "./dom.js";
+import { reviewedLines, reviewedName, reviewedText, saveFile } from "./download.js";
 import { readFile } from "./files.js";
+import { Marking } from "./marking.js";
+import { drawNextSteps } from "./next_steps.js";
 import { propose, sorted, withoutGiven } from "./proposals.js";
-import { drawItem } from "./review_item.js";
+import { drawComplete, drawItem } from "./review_item.js";
+import { BUTTONS, reviewKeys } from "./review_keys.js";
 import { ReviewQueue } from "./review_queue.js";
+import { TypeChoice } from "./type_choice.js";
 
 const CONFIRM = "Your decisions are not downloaded yet and would be lost. Continue?";
+const NOTHING = "The version finds no entity that the file does not have already: mark what it missed.";
 
 export class Review {
   constructor(versions, notices) {
@@ -18,17 +23,21 @@ export class Review {
     this.file = null;
     this.version = byId("review-version");
     this.second = byId("review-second");
-    const { all } = versions;
-    versions.fill(this.version, all.at(-1).name);
-    versions.fill(this.second, all.length > 1 ? all.at(-2).name : "", "none");
+    const [second, version] = versions.inOrder(...versions.oldestFirst.slice(-2));
+    versions.fill(this.version, (version ?? second).name);
+    versions.fill(this.second, version && second.name, "none");
+    this.drawOrder();
     byId("review-file").addEventListener("change", (event) => {
       const [file] = event.target.files;
       event.target.value = "";
       if (file) this.open(file);
     });
     for (const select of [this.version, this.second]) this.restartOnChange(select);
-    for (const [id, action] of Object.entries(this.buttons())) byId(id).addEventListener("click", action);
+    this.choice = new TypeChoice(versions, notices, (type) => this.choose(type));
+    this.marking = new Marking(byId("review-text"), () => this.drawMarking());
+    for (const [id, key] of Object.entries(BUTTONS)) byId(id).addEventListener("click", () => this.keys[key]?.());
     byId("review-sure").addEventListener("click", () => this.acceptAgreed());
+    byId("review-complete-decided").addEventListener("click", () => this.completeDecided());
     byId("review-save").addEventListener("click", () => this.save());
     window.addEventListener("beforeunload", (event) => this.queue?.unsaved && event.preventDefault());
   }
@@ -40,48 +49,22 @@ export class Review {
       if (this.mayLeave()) this.start();
       else select.value = before;
       before = select.value;
+      this.drawOrder();
     });
+  }
+
+  drawOrder() {
+    const [version, second] = [this.version, this.second].map((select) => this.versions.find(select.value));
+    byId("review-order").replaceChildren(...(this.second.value ? this.versions.orderNote(second, version) : []));
   }
 
   mayLeave() {
     return !this.queue?.unsaved || window.confirm(CONFIRM);
   }
 
-  buttons() {
-    const { keys } = this;
-    return {
-      "review-accept": keys.a,
-      "review-reject": keys.r,
-      "review-other": keys.s,
-      "review-undo": keys.u,
-      "review-next": keys.j,
-      "review-previous": keys.k,
-      "review-end-back": keys.ArrowLeft,
-      "review-end-on": keys.ArrowRight,
-      "review-start-back": keys["Shift+ArrowLeft"],
-      "review-start-on": keys["Shift+ArrowRight"],
-    };
-  }
-
   /** The keys of this view. */
   get keys() {
-    const types = Array.from({ length: 9 }, (_, at) => [
-      String(at + 1),
-      () => this.types[at] && this.apply((queue) => queue.retype(this.types[at]), "Type changed."),
-    ]);
-    return {
-      a: () => this.apply((queue) => queue.accept(), "Accepted."),
-      r: () => this.apply((queue) => queue.reject(), "Rejected."),
-      s: () => this.apply((queue) => queue.swap(), "Reading swapped."),
-      u: () => this.apply((queue) => queue.undo(), "Undone."),
-      j: () => this.apply((queue) => queue.go(1)),
-      k: () => this.apply((queue) => queue.go(-1)),
-      ArrowRight: () => this.apply((queue) => queue.move("end", 1), "End moved."),
-      ArrowLeft: () => this.apply((queue) => queue.move("end", -1), "End moved."),
-      "Shift+ArrowRight": () => this.apply((queue) => queue.move("start", 1), "Start moved."),
-      "Shift+ArrowLeft": () => this.apply((queue) => queue.move("start", -1), "Start moved."),
-      ...Object.fromEntries(types),
-    };
+    return reviewKeys(this);
   }
 
   /** Read a file and start. */
@@ -105,6 +88,7 @@ export class Review {
     const second = same ? null : this.versions.find(this.second.value);
     this.queue = null;
     byId("review-item").hidden = true;
+    byId("review-steps").hidden = true;
     await this.notices.during("Asking the server …", async (current) => {
       const onProgress = (done, all) =>
         current() && done && this.notices.report(`Asking the server: ${done} of ${all} texts …`);
@@ -113,34 +97,58 @@ export class Review {
       const items = sorted(withoutGiven(proposals, records));
       const texts = records.map((record) => new Text(record.plain));
       this.queue = new ReviewQueue(records, texts, items);
-      const known = [...version.types, ...(second?.types ?? [])];
-      this.types = [...new Set([...known, ...records.flatMap((one) => one.given.map((given) => given.type))])];
-      this.drawTypes();
-      byId("review-item").hidden = !items.length;
-      if (!items.length) return this.notices.report("The version finds no entity that the file does not have already.");
-      this.draw(`${plural(items.length, "entity", "entities")} to review, the most doubtful first.`);
+      const inFile = records.flatMap((one) => [...one.given.map((given) => given.type), ...one.complete]);
+      this.choice.start([...version.types, ...(second?.types ?? []), ...inFile]);
+      byId("review-item").hidden = false;
+      const count = plural(items.length, "entity", "entities");
+      this.draw(items.length ? `${count} to review, the most doubtful first.` : NOTHING);
       byId("review-accept").focus();
     });
   }
 
-  drawTypes() {
-    const buttons = this.types.map((type, at) => {
-      const key = at < 9 ? String(at + 1) : null;
-      const one = button("", () => this.apply((queue) => queue.retype(type), "Type changed."), {
-        class: `c${this.versions.style(type).hue}`,
-        "aria-keyshortcuts": key,
-      });
-      if (key) one.append(Object.assign(document.createElement("kbd"), { textContent: key }), " ");
-      one.append(nameNode(type));
-      one.dataset.type = type;
-      return one;
+  /** Give the chosen words a type or, if there are none, the current entity. */
+  choose(type) {
+    const { span } = this.marking;
+    if (span) this.apply((queue) => queue.mark(span, type), "Marked.");
+    else this.apply((queue) => queue.retype(type), "Type changed.");
+  }
+
+  beginMarking() {
+    if (!this.queue) return;
+    const { item } = this.queue;
+    this.marking.begin(item ? item.end : 0);
+    byId("review-text").focus();
+  }
+
+  drawMarking() {
+    const { span } = this.marking;
+    byId("review-marked").hidden = !span;
+    if (!span) return this.notices.report("");
+    const words = visible(this.queue.texts[this.queue.text].slice(span.start, span.end));
+    byId("review-marked-words").textContent = `“${words}”`;
+    this.notices.report(`Chosen: “${words}”. Give it a type.`);
+  }
+
+  /** Say that the text has every entity of all types or, if it says so already, take it back. */
+  toggleComplete() {
+    this.apply(({ completeness, text }) => {
+      const { types } = this.choice;
+      const wanted = !types.every((type) => completeness.of(text).has(type));
+      completeness.set(text, types, wanted);
+      return wanted ? "Complete for all types." : "Complete for no type.";
     });
-    byId("review-types").replaceChildren(...buttons);
+  }
+
+  completeDecided() {
+    this.apply(({ completeness }) => {
+      const count = completeness.setDecided(this.choice.types);
+      return `${plural(count, "text")} ${count === 1 ? "is" : "are"} complete for all types.`;
+    });
   }
 
   /** Change the queue and report it, or report why it cannot be changed. */
   apply(change, message = "") {
-    if (!this.queue?.items.length) return;
+    if (!this.queue) return;
     try {
       const result = change(this.queue);
       this.draw(typeof result === "string" ? result : message);
@@ -156,30 +164,34 @@ export class Review {
 
   draw(message = "") {
     const { queue } = this;
-    if (!queue?.items.length) return;
-    drawItem(queue, this.versions, (at) => this.apply((one) => (one.at = at)));
-    const { open, accepted, corrected, rejected } = queue.counts();
-    byId("review-counts").textContent =
-      `${accepted} accepted, ${corrected} corrected, ${rejected} rejected, ${open} left`;
-    const { item } = queue;
-    const words = visible(queue.texts[item.text].slice(item.start, item.end));
-    const current = [words, visible(item.type), item.reason].filter(Boolean).join(", ");
-    this.notices.report(
-      [message, open ? "" : "Everything is decided: download it.", `Current: ${current}.`].filter(Boolean).join(" "),
+    drawItem(queue, this.versions, (at) => this.apply((one) => one.goTo(at)));
+    drawComplete(queue, this.choice.types, this.versions, (type, wanted) =>
+      this.apply(({ completeness, text }) => completeness.set(text, [type], wanted)),
     );
+    this.marking.reset(queue.wordsOf(queue.text));
+    byId("review-marked").hidden = true;
+    const { open, accepted, corrected, added, rejected } = queue.counts();
+    const more = added ? `, ${added} added` : "";
+    byId("review-counts").textContent =
+      `${accepted} accepted, ${corrected} corrected${more}, ${rejected} rejected, ${open} left`;
+    const done = queue.items.length && !open ? "Everything is decided: download it." : "";
+    this.notices.report([message, done, currentText(queue)].filter(Boolean).join(" "));
   }
 
   save() {
-    const { content, texts, entities, heldBack } = reviewedLines(this.queue);
-    const held = heldBack ? `${plural(heldBack, "text")} with something still to decide held back. ` : "";
-    if (!texts) {
-      return this.notices.report(`${held}There is nothing to download yet: decide about all entities of a text first.`);
-    }
-    saveFile(content, `${this.file.name.replace(/\.[^.]*$/, "")}.reviewed.jsonl`);
-    this.queue.unsaved = heldBack > 0;
-    this.notices.report(
-      `${plural(texts, "text")} with ${plural(entities, "entity", "entities")} downloaded. ${held}` +
-        "retainer check and retainer learn read the file.",
-    );
+    const reviewed = reviewedLines(this.queue);
+    this.notices.report(reviewedText(reviewed));
+    if (!reviewed.texts) return;
+    const name = reviewedName(this.file.name);
+    saveFile(reviewed.content, name);
+    this.queue.unsaved = reviewed.heldBack > 0;
+    drawNextSteps(name, this.versions.find(this.version.value), reviewed);
   }
+}
+
+/** Say where the review is. */
+function currentText({ item, text, texts }) {
+  if (!item) return `Text ${text + 1} of ${texts.length}.`;
+  const words = visible(texts[item.text].slice(item.start, item.end));
+  return `Current: ${[words, visible(item.type), item.reason].filter(Boolean).join(", ")}.`;
 }

@@ -1,37 +1,65 @@
-/** The current item of a review: its text with all known entities, and the items around it. */
+/** The current text of a review with all known entities, the current one among them, and the items around it. */
 
 import { button, byId, nameNode, node, visible } from "./dom.js";
-import { drawText } from "./entities.js";
+import { drawPassive } from "./entities.js";
+import { wordNodes } from "./marking.js";
 import { overlap } from "./proposals.js";
 import { ReviewQueue } from "./review_queue.js";
 
 const AROUND = 4;
 /** Items listed before and after the current one. */
 
-const STATES = { open: "?", accepted: "✓ accepted", corrected: "✓ corrected", rejected: "✗ rejected" };
+const STATES = {
+  open: "?",
+  accepted: "✓ accepted",
+  corrected: "✓ corrected",
+  added: "✓ added",
+  rejected: "✗ rejected",
+};
 const NOTES = { ...STATES, accepted: "✓" };
 
 /** Draw everything; `goTo` makes the item with an index the current one. */
 export function drawItem(queue, versions, goTo) {
-  const { item } = queue;
+  const { item, text } = queue;
   const box = byId("review-text");
-  box.replaceChildren(drawText(queue.texts[item.text], marks(queue), versions, false));
+  const words = queue.wordsOf(text);
+  const pieces = (start, end) => wordNodes(queue.texts[text], words, start, end);
+  box.replaceChildren(drawPassive(queue.texts[text], marks(queue), versions, pieces));
+  for (const one of box.querySelectorAll(".entity[data-id]"))
+    one.addEventListener("click", () => Number(one.dataset.id) !== queue.at && goTo(Number(one.dataset.id)));
   byId("review-facts").replaceChildren(...facts(queue));
   byId("review-list").replaceChildren(...neighbours(queue, versions, goTo));
-  byId("review-other").hidden = !item.other;
+  byId("review-other").hidden = !item?.other;
   for (const one of byId("review-types").querySelectorAll("button"))
-    one.setAttribute("aria-pressed", String(one.dataset.type === item.type));
+    one.setAttribute("aria-pressed", String(one.dataset.type === item?.type));
   const current = box.querySelector(".current");
-  box.scrollTop += current.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 3;
+  if (!current) box.scrollTop = 0;
+  else box.scrollTop += current.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 3;
+}
+
+/** Draw a box to tick for every type: whether all its entities in this text are marked. */
+export function drawComplete(queue, types, versions, onChange) {
+  const complete = queue.completeness.of(queue.text);
+  const boxes = types.map((type) => {
+    const box = node("input", { type: "checkbox", checked: complete.has(type) });
+    box.addEventListener("change", () => onChange(type, box.checked));
+    const chip = node("span", { class: "chip" }, nameNode(type));
+    return node("label", { class: `type c${versions.style(type).hue}` }, box, chip);
+  });
+  const place = byId("review-complete-types");
+  const focused = [...place.querySelectorAll("input")].indexOf(document.activeElement);
+  place.replaceChildren(...boxes);
+  boxes[focused]?.querySelector("input").focus();
 }
 
 /** The current entity, and those of the others that do not overlap it. */
 function marks(queue) {
-  const { item } = queue;
-  const others = queue.items.filter((one) => one.text === item.text && one !== item && one.state !== "rejected");
+  const { item, text } = queue;
+  const here = queue.items.map((one, id) => ({ ...one, id })).filter((one) => one.text === text);
+  const others = here.filter((one) => one.id !== queue.at && one.state !== "rejected");
   const wanted = [
-    { ...item, kind: "current", note: NOTES[ReviewQueue.state(item)] },
-    ...queue.records[item.text].given.map((one) => ({ ...one, kind: "given", note: "in the file" })),
+    ...(item ? [{ ...item, id: queue.at, kind: "current", note: NOTES[ReviewQueue.state(item)] }] : []),
+    ...queue.records[text].given.map((one) => ({ ...one, kind: "given", note: "in the file" })),
     ...others.filter((one) => one.state === "accepted").map((one) => ({ ...one, kind: "accepted", note: "✓" })),
     ...others.filter((one) => one.state === "open").map((one) => ({ ...one, kind: "open", note: "?" })),
   ];
@@ -42,9 +70,14 @@ function marks(queue) {
 
 function facts(queue) {
   const { item } = queue;
-  const position = `${queue.at + 1} of ${queue.items.length}, text ${item.text + 1}: `;
-  const known = [position, nameNode(item.type), `, score ${item.score.toFixed(2)}. `];
+  if (!item) return [`Text ${queue.text + 1} of ${queue.texts.length}: nothing is proposed here.`];
+  const position = `${queue.at + 1} of ${queue.items.length}, text ${item.text + 1} of ${queue.texts.length}: `;
+  const known = [position, nameNode(item.type), `, ${scoreOf(item)}. `];
   return item.reason ? [...known, node("span", { class: "reason" }, item.reason)] : known;
+}
+
+function scoreOf(item) {
+  return item.proposed ? `score ${item.score.toFixed(2)}` : "marked by you";
 }
 
 function neighbours(queue, versions, goTo) {
@@ -53,10 +86,11 @@ function neighbours(queue, versions, goTo) {
     const at = from + index;
     const words = visible(queue.texts[item.text].slice(item.start, Math.min(item.end, item.start + 60)));
     const chip = node("span", { class: `chip c${versions.style(item.type).hue}` }, nameNode(item.type));
+    const score = item.proposed ? `${item.score.toFixed(2)} ` : "";
     const label = [
       node("bdi", { class: "what" }, words),
       chip,
-      node("span", { class: "muted" }, `${item.score.toFixed(2)} ${STATES[ReviewQueue.state(item)]}`),
+      node("span", { class: "muted" }, `${score}${STATES[ReviewQueue.state(item)]}`),
     ];
     const choose = button("", () => goTo(at), { "aria-current": at === queue.at ? "true" : null });
     choose.append(...label);

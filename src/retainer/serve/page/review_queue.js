@@ -1,21 +1,29 @@
 /** The decisions of a review, item by item; every step can be undone. Nothing here draws. */
 
+import { Completeness } from "./completeness.js";
 import { visible } from "./dom.js";
 import { UserError } from "./errors.js";
 import { overlap } from "./proposals.js";
 
 export class ReviewQueue {
-  /** @param {{plain: string, given: object[]}[]} records @param {object[]} items most doubtful first */
+  /**
+   * @param {{plain: string, given: object[], complete: string[]}[]} records
+   * @param {object[]} items most doubtful first
+   */
   constructor(records, texts, items) {
     this.records = records;
     this.texts = texts;
     this.items = items;
-    this.at = 0;
+    this.completeness = new Completeness(this);
     this.history = [];
     this.unsaved = false;
     this.words = new Map();
+    this.text = 0;
+    this.at = -1;
+    if (items.length) this.goTo(0);
   }
 
+  /** The current item; there is none in a text without any. */
   get item() {
     return this.items[this.at];
   }
@@ -23,44 +31,66 @@ export class ReviewQueue {
   /** Return the state of an item in one word. */
   static state(item) {
     if (item.state !== "accepted") return item.state;
+    if (!item.proposed) return "added";
     const { start, end, type } = item.proposed;
     return item.start === start && item.end === end && item.type === type ? "accepted" : "corrected";
   }
 
   counts() {
-    const counts = { open: 0, accepted: 0, corrected: 0, rejected: 0 };
+    const counts = { open: 0, accepted: 0, corrected: 0, added: 0, rejected: 0 };
     for (const item of this.items) counts[ReviewQueue.state(item)] += 1;
     return counts;
+  }
+
+  /** Make a change that `restore` can take back. */
+  record(restore, apply) {
+    const { at, text } = this;
+    this.history.push({ restore, at, text });
+    apply();
+    this.unsaved = true;
   }
 
   /** Remember some items for undo, then change them. */
   change(items, apply) {
     if (!items.length) return;
     const before = items.map((item) => [item, { ...item }]);
-    const { at } = this;
-    items.forEach(apply);
-    this.history.push({ before, at });
-    this.unsaved = true;
+    this.record(
+      () => before.forEach(([item, copy]) => Object.assign(item, copy)),
+      () => items.forEach(apply),
+    );
   }
 
   accept() {
-    this.requireRoom(this.item);
+    this.requireRoom(this.current());
     this.change([this.item], (item) => (item.state = "accepted"));
     this.goToOpen();
   }
 
   reject() {
-    this.change([this.item], (item) => (item.state = "rejected"));
+    this.change([this.current()], (item) => (item.state = "rejected"));
     this.goToOpen();
   }
 
   retype(type) {
-    this.change([this.item], (item) => (item.type = type));
+    this.change([this.current()], (item) => (item.type = type));
+  }
+
+  /** Mark an entity that no version found; it becomes the current item, behind the one before. */
+  mark({ start, end }, type) {
+    const state = "accepted";
+    const item = { text: this.text, start, end, type, score: null, reason: "", other: null, state, proposed: null };
+    this.requireRoom(item, null);
+    const at = this.at + 1;
+    this.record(
+      () => this.items.splice(at, 1),
+      () => this.items.splice(at, 0, item),
+    );
+    this.goTo(at);
   }
 
   /** Take the reading of the other version, and back. */
   swap() {
-    const { item } = this;
+    const item = this.current();
     if (!item.other) throw new UserError("There is no other reading of this entity.");
     const { start, end, type } = item;
     this.replace({ ...item.other }, { start, end, type });
@@ -68,7 +98,7 @@ export class ReviewQueue {
 
   /** Move the start or the end by a word. */
   move(edge, step) {
-    const { item } = this;
+    const item = this.current();
     const edges = this.wordsOf(item.text).map((word) => word[edge === "start" ? 0 : 1]);
     const next = step > 0 ? edges.find((at) => at > item[edge]) : edges.findLast((at) => at < item[edge]);
     const span = { start: item.start, end: item.end, type: item.type, [edge]: next };
@@ -88,13 +118,19 @@ export class ReviewQueue {
     return this.words.get(text);
   }
 
+  /** Return the current item, or refuse: a text may have none. */
+  current() {
+    if (!this.item) throw new UserError("No entity is proposed in this text: mark one, or go to another text.");
+    return this.item;
+  }
+
   /** Refuse an entity that overlaps one that will be in the file. */
-  requireRoom(item) {
-    const taken = this.overlapping(item, this.item);
+  requireRoom(item, self = this.item) {
+    const taken = this.overlapping(item, self);
     if (!taken) return;
     const words = visible(this.texts[item.text].slice(taken.start, taken.end));
     throw new UserError(
-      taken.proposed
+      taken.state
         ? `It overlaps “${words}”, which is accepted: reject one of them.`
         : `It overlaps “${words}”, which the file already has.`,
     );
@@ -123,13 +159,25 @@ export class ReviewQueue {
   undo() {
     const last = this.history.pop();
     if (!last) throw new UserError("There is nothing to undo.");
-    for (const [item, copy] of last.before) Object.assign(item, copy);
-    this.at = last.at;
-    this.unsaved = true;
+    last.restore();
+    Object.assign(this, { at: last.at, text: last.text, unsaved: true });
+  }
+
+  /** Make an item the current one, and its text too. */
+  goTo(at) {
+    Object.assign(this, { at, text: this.items[at].text });
   }
 
   go(step) {
-    this.at = Math.min(Math.max(this.at + step, 0), this.items.length - 1);
+    if (this.items.length) this.goTo(Math.min(Math.max(this.at + step, 0), this.items.length - 1));
+  }
+
+  /** Go to another text, and to the first item that is open in it, or else to its first. */
+  goText(step) {
+    this.text = Math.min(Math.max(this.text + step, 0), this.texts.length - 1);
+    const here = (item) => item.text === this.text;
+    const open = this.items.findIndex((item) => here(item) && item.state === "open");
+    this.at = open < 0 ? this.items.findIndex(here) : open;
   }
 
   /** Go to the next open item: after this one, or else from the beginning. */
@@ -137,6 +185,6 @@ export class ReviewQueue {
     const open = (item) => item.state === "open";
     const next = this.items.findIndex((item, at) => at > this.at && open(item));
     const first = next < 0 ? this.items.findIndex(open) : next;
-    if (first >= 0) this.at = first;
+    if (first >= 0) this.goTo(first);
   }
 }

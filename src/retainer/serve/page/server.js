@@ -13,9 +13,28 @@ const TEXT_SHARE = 0.8;
 const MAX_TEXTS = 64;
 /** Texts per request, so that progress can be shown. */
 
+const LOST = "nothing on this page is lost. Try again in a moment.";
+const STOPPED = `The server was stopped before it could answer; ${LOST}`;
+
 /** Ask the server for its limits. */
 export async function loadLimits() {
   Object.assign(limits, await (await send("page/limits.json")).json());
+}
+
+let onAnswer = () => {};
+
+/** Pass every answer to a request on, which names the versions that gave it. */
+export function watchAnswers(callback) {
+  onAnswer = callback;
+}
+
+/** Return name and hash of the versions that are served now; none where the server does not say. */
+export async function servedNow() {
+  try {
+    return (await (await fetch("readyz", { cache: "no-store", redirect: "error" })).json()).versions;
+  } catch {
+    return [];
+  }
 }
 
 /** Request a document. */
@@ -26,7 +45,10 @@ export async function get(path) {
 /** Send a request with a body. */
 export async function post(path, request) {
   const body = JSON.stringify(request);
-  return result(path, () => ({ method: "POST", headers: authorised({ "Content-Type": "application/json" }), body }));
+  const headers = { "Content-Type": "application/json" };
+  const answer = await result(path, () => ({ method: "POST", headers: authorised(headers), body }));
+  onAnswer(answer);
+  return answer;
 }
 
 /** Send many texts, in as many requests as the limits require; `onProgress` gets the texts done and their total. */
@@ -75,10 +97,7 @@ async function send(path, options = {}) {
   try {
     return await fetch(path, { ...options, cache: "no-cache", credentials: "same-origin", redirect: "error" });
   } catch {
-    throw new UserError(
-      "The server cannot be reached. It may have stopped, or the network is down; nothing on this page is lost. " +
-        "Try again in a moment.",
-    );
+    throw new UserError(`The server cannot be reached. It may have stopped, or the network is down; ${LOST}`);
   }
 }
 
@@ -91,11 +110,12 @@ async function parsed(response) {
 }
 
 async function errorOf(response) {
-  const message = await response.json().then(
-    (document) => document.error.message,
-    () => "",
+  const { code, message } = await response.json().then(
+    (document) => document.error,
+    () => ({}),
   );
   const detail = message ? `: ${message}.` : ` (status ${response.status}).`;
+  if (code === "stopping") return new UserError(STOPPED);
   if (response.status === 503) return new UserError(`The server is busy${detail} Try again in a moment.`);
   if (response.status === 504) return new UserError(`The server took too long${detail} Try a shorter text.`);
   if (response.status >= 500) return new UserError(`The server failed${detail}`);

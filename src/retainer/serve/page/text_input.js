@@ -1,9 +1,9 @@
-/** The texts of Find, Compare and Time travel: one typed text, or the texts of a file. */
+/** The texts of Find, Compare and Time travel: those of typed lines, or those of a file; one text per line in both. */
 
 import { Text } from "./codepoints.js";
 import { button, byId, nameNode, plural } from "./dom.js";
 import { UserError } from "./errors.js";
-import { readFile, requireText } from "./files.js";
+import { readFile, requireCount, requireText } from "./files.js";
 
 export class TextInput {
   /** @param {() => void} onChange called when there are new texts */
@@ -43,9 +43,11 @@ export class TextInput {
   /** Return the texts, or say what is wrong with them. */
   texts() {
     if (this.file) return this.file.texts;
-    const plain = this.field.value;
-    if (!plain.trim()) throw new UserError("There is no text yet: type or paste one, or choose a file.");
-    return [new Text(requireText(plain, "The text"))];
+    const lines = this.field.value.split("\n").map((line, at) => [`Line ${at + 1}`, line]);
+    const filled = lines.filter(([, line]) => line.trim());
+    if (!filled.length) throw new UserError("There is no text yet: type or paste one, or choose a file.");
+    requireCount(filled.length, "The field");
+    return filled.map(([where, line]) => new Text(requireText(line, filled.length > 1 ? where : "The text")));
   }
 
   draw() {

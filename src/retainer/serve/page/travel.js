@@ -1,12 +1,14 @@
 /** Time travel: the same text, seen by one version of a lineage after the other. */
 
-import { drawCurves } from "./curves.js";
+import { drawCurves, drawLegend } from "./curves.js";
 import { byId, nameNode, node, plural, visible } from "./dom.js";
 import { drawText, scoreText } from "./entities.js";
 import { lineagesOf, scoreLines } from "./lineages.js";
 import { PagedList } from "./paged_list.js";
 import { postAll } from "./server.js";
 import { drawVersionFacts } from "./version_facts.js";
+
+const UNSCORED = "This lineage records no scores: learn with --dev to record them.";
 
 export class Travel {
   constructor(versions, notices) {
@@ -114,13 +116,11 @@ export class Travel {
   drawCurves(at) {
     const { steps } = this.lineage;
     const lines = scoreLines(steps);
-    const names = steps.map((step) => step.served_as ?? `${step.number}`);
-    byId("travel-curves").replaceChildren(
-      lines.length
-        ? drawCurves(lines, names, at, this.versions)
-        : node("p", { class: "muted" }, "This lineage records no scores: learn with --dev to record them."),
-      ...(lines.length ? [this.table(lines, names)] : []),
-    );
+    const names = steps.map((step) => step.served_as ?? `#${step.number}`);
+    const place = byId("travel-curves");
+    if (!lines.length) return place.replaceChildren(node("p", { class: "muted" }, UNSCORED));
+    const legend = drawLegend(lines, names, this.versions);
+    place.replaceChildren(drawCurves(lines, names, at, this.versions), legend, this.table(lines, names));
   }
 
   /** The curves as a table, for screen readers and exact values. */

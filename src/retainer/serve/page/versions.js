@@ -1,11 +1,13 @@
 /** The served versions, and how each type is drawn: the same in every view, whichever version found it. */
 
-import { node, visible } from "./dom.js";
+import { nameNode, node, visible } from "./dom.js";
+import { comesFrom, oldestFirst } from "./lineages.js";
 import { get } from "./server.js";
 
 export class Versions {
   constructor(all, styles) {
     this.all = all;
+    this.oldestFirst = oldestFirst(all);
     this.styles = styles;
     const ofVersion = (version) => [...version.lineage].reverse().flatMap((step) => step.types);
     this.types = [...new Set(all.flatMap((version) => [...ofVersion(version), ...version.types]))];
@@ -20,6 +22,22 @@ export class Versions {
   /** Return a version by name. */
   find(name) {
     return this.all.find((version) => version.name === name) ?? this.all[0];
+  }
+
+  /** Return one or two versions as old and new: by lineage or, if that says nothing, in the server's order. */
+  inOrder(...pair) {
+    const [first, last] = pair.sort((a, b) => this.all.indexOf(a) - this.all.indexOf(b));
+    return last && comesFrom(first, last) ? [last, first] : [first, last];
+  }
+
+  /** Say that the new version does not come from the old one, and why they are called so; nothing if it does. */
+  orderNote(old, fresh) {
+    if (old === fresh || comesFrom(fresh, old)) return [];
+    const [one, other] = [nameNode(old.name), nameNode(fresh.name)];
+    if (comesFrom(old, fresh)) return [one, " comes from ", other, ": the older version stands as the new one."];
+    const given = this.inOrder(old, fresh)[0] === old;
+    const why = given ? " new in the order of the server’s arguments." : " new as you chose.";
+    return ["Neither version comes from the other: ", one, " is old and ", other, why];
   }
 
   /** Return the style of a type; types that no version knows come after the known ones. */

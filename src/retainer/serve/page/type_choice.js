@@ -1,0 +1,51 @@
+/** The types of a review: a button and a key for each, and a field for any other name. */
+
+import { button, byId, nameNode, node } from "./dom.js";
+import { UserError } from "./errors.js";
+
+export class TypeChoice {
+  /** @param {(type: string) => void} onChoose */
+  constructor(versions, notices, onChoose) {
+    this.versions = versions;
+    this.onChoose = onChoose;
+    this.types = [];
+    this.field = byId("review-new-type");
+    byId("review-new").addEventListener("submit", (event) => {
+      event.preventDefault();
+      try {
+        this.chooseNamed(this.field.value.trim());
+      } catch (error) {
+        notices.reportError(error);
+      }
+    });
+  }
+
+  /** Begin with some types. */
+  start(types) {
+    this.types = [...new Set(types)];
+    this.draw();
+  }
+
+  /** Choose a type by name; a new one gets a button. */
+  chooseNamed(type) {
+    if (!type) throw new UserError("Write the name of a type first.");
+    if (type === "O") throw new UserError("No type can be called O: it means no entity.");
+    if (!this.types.includes(type)) this.start([...this.types, type]);
+    this.field.value = "";
+    this.onChoose(type);
+    byId("review-text").focus();
+  }
+
+  draw() {
+    const buttons = this.types.map((type, at) => {
+      const key = at < 9 ? String(at + 1) : null;
+      const hue = `c${this.versions.style(type).hue}`;
+      const one = button("", () => this.onChoose(type), { class: hue, "aria-keyshortcuts": key });
+      if (key) one.append(node("kbd", {}, key), " ");
+      one.append(nameNode(type));
+      one.dataset.type = type;
+      return one;
+    });
+    byId("review-types").replaceChildren(...buttons);
+  }
+}
