@@ -73,7 +73,7 @@ def pictures(page: Page, address: str, out: Path, lines: Path) -> None:
     page.wait_for_selector("#review-item:not([hidden])")
     for key in ("j", "1", "a", "r", "a", "k", "k", "k"):
         page.keyboard.press(key)
-    page.screenshot(path=out / "serve-review.png", clip={"x": 0, "y": 0, "width": 1160, "height": 900})
+    page.screenshot(path=out / "serve-review.png", clip={"x": 0, "y": 0, "width": 1160, "height": 960})
 
 
 def main(models: Path, out: Path) -> None:
