@@ -51,7 +51,7 @@ def _pseudo_label_lines(seen: Preview) -> Iterator[str]:
         yield from (f"    {example}" for example in facts["examples"])
     if doubtful := [type_ for type_, facts in pseudo_labels.items() if facts["apart"]]:
         has_choice = hasattr(METHODS.get(seen.method), "pseudo")
-        instead = "--set.pseudo argmax takes its choice" if has_choice else "try another method"
+        instead = "--set.pseudo argmax takes the old version's choice" if has_choice else "try another method"
         yield (
             f"warning: on {', '.join(doubtful)} {seen.method} and the old version differ by more than a tenth, which "
             f"may cost these types; {instead}"

@@ -3,6 +3,10 @@
 from browsing import MARKUP_NAME, TEXT, api, found, put, show, tab
 from serving import served
 
+from retainer.data.generated import generate
+from retainer.training.learn import learn
+from retainer.training.recipe import Recipe
+
 
 def test_differences_are_in_words_and_counted(page, server, texts, tmp_path):
     page.click("nav a[href='#compare']")
@@ -111,6 +115,14 @@ def test_old_and_new_come_from_the_lineage(chromium, specs):
     with served(specs[2], specs[0], specs[1]) as server, tab(chromium, server.address) as page:
         page.wait_for_selector("#find:not([hidden])")
         assert pairs(page)[0] == ["v1", MARKUP_NAME, "v2", MARKUP_NAME]
+
+
+def test_a_sister_of_the_first_version_given_is_not_taken_for_the_new_one(chromium, specs, tmp_path):
+    sister = learn(generate(60, seed=5, types=["city"]), specs[0], recipe=Recipe(epochs=1), device="cpu")
+    sister.save(tmp_path / "sister")
+    with served(specs[1], specs[0], tmp_path / "sister") as server, tab(chromium, server.address) as page:
+        page.wait_for_selector("#find:not([hidden])")
+        assert pairs(page) == (["v1", "v2", "v1", "v2"], "", "")
 
 
 def test_unrelated_versions_keep_their_order_and_the_page_says_so(chromium, specs, checkpoint):

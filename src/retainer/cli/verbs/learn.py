@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 NO_RANKING = (
-    "This shows large losses, but does not rank methods: only annotated test sentences do (retainer evaluate, retainer "
-    "bench own)"
+    "These sentences reveal large losses alone and rank no method; annotated test sentences do (retainer evaluate, "
+    "retainer bench own)"
 )
 """What the last lines are good for: the share kept of a few entities did not order methods as a test set did."""
 POOR = 20.0

@@ -24,8 +24,8 @@ export class Compare {
     this.list = new PagedList(byId("compare-results"), (item) => this.card(item));
     this.old = byId("compare-old");
     this.new = byId("compare-new");
-    const [old, fresh] = versions.inOrder(versions.oldestFirst[0], versions.oldestFirst.at(-1));
-    versions.fill(this.old, old.name);
+    const [old, fresh] = versions.startingPair(false);
+    versions.fill(this.old, (old ?? fresh).name);
     versions.fill(this.new, fresh.name);
     this.drawOrder();
     for (const select of [this.old, this.new])

@@ -23,9 +23,9 @@ export class Review {
     this.file = null;
     this.version = byId("review-version");
     this.second = byId("review-second");
-    const [second, version] = versions.inOrder(...versions.oldestFirst.slice(-2));
-    versions.fill(this.version, (version ?? second).name);
-    versions.fill(this.second, version && second.name, "none");
+    const [second, version] = versions.startingPair(true);
+    versions.fill(this.version, version.name);
+    versions.fill(this.second, second?.name, "none");
     this.drawOrder();
     byId("review-file").addEventListener("change", (event) => {
       const [file] = event.target.files;

@@ -30,6 +30,19 @@ export class Versions {
     return last && comesFrom(first, last) ? [last, first] : [first, last];
   }
 
+  /**
+   * Return the versions to begin with, as old and new: the first one given that comes from others and that no other comes
+   * from, and of those the oldest or, with `nearest`, the nearest. A single version has no old one.
+   */
+  startingPair(nearest) {
+    const fresh = this.all.find(
+      (one) => this.all.some((other) => comesFrom(one, other)) && !this.all.some((other) => comesFrom(other, one)),
+    );
+    const older = this.oldestFirst.filter((one) => (fresh ? comesFrom(fresh, one) : true));
+    if (fresh) return [older.at(nearest ? -1 : 0), fresh];
+    return older.length < 2 ? [null, older[0]] : this.inOrder(older.at(nearest ? -2 : 0), older.at(-1));
+  }
+
   /** Say that the new version does not come from the old one, and why they are called so; nothing if it does. */
   orderNote(old, fresh) {
     if (old === fresh || comesFrom(fresh, old)) return [];
