@@ -167,7 +167,14 @@ def spelled(corpus: Corpus) -> object:
 CHECKS: dict[str, Callable[[Corpus], object]] = {
     **{
         name: getattr(annotation, name)
-        for name in ("duplicate_texts", "conflicting_annotations", "missed_mentions", "odd_edges", "rare_types")
+        for name in (
+            "duplicate_texts",
+            "conflicting_annotations",
+            "missed_mentions",
+            "odd_edges",
+            "picked_types",
+            "rare_types",
+        )
     },
     "similar_types": similar_types,
     "type_clashes": guessed,

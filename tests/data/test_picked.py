@@ -2,7 +2,7 @@
 
 import pytest
 
-from retainer.data.picked import are_picked, share_having
+from retainer.data.picked import are_picked, picked_for, share_having
 from retainer.data.spans import Sentence, Span
 
 CITY = Sentence(("to", "paris"), (Span(1, 2, "city"),))
@@ -22,3 +22,11 @@ NOTHING = Sentence(("well",), ())
 )
 def test_more_than_half(sentences, types, share):
     assert share_having(sentences, types) == pytest.approx(share) and are_picked(sentences, types) == (share > 0.5)
+
+
+def test_all_types_in_one_pass():
+    both = Sentence(("miles", "in", "paris"), (Span(0, 1, "artist"), Span(2, 3, "city")))
+    sentences = (CITY, CITY, both, ARTIST, NOTHING)
+    assert picked_for(sentences) == {"city": 3}
+    assert all(are_picked(sentences, [one]) == (one in picked_for(sentences)) for one in ("artist", "city"))
+    assert picked_for(()) == {}

@@ -6,6 +6,7 @@ often, and precision measured there flatters: where the type is rare, the same s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 from retainer.data.spans import Sentence
@@ -18,6 +19,12 @@ def share_having(sentences: Sequence[Sentence], types: Collection[str]) -> float
     """Return which share of some annotated sentences has an entity of some types; of none, 0."""
     having = sum(any(span.type in types for span in sentence.spans) for sentence in sentences)
     return having / max(len(sentences), 1)
+
+
+def picked_for(sentences: Collection[Sentence]) -> dict[str, int]:
+    """Return the types for which sentences are picked, each with the sentences that have it, in one pass over all."""
+    having = Counter(type_ for sentence in sentences for type_ in {span.type for span in sentence.spans})
+    return {type_: count for type_, count in sorted(having.items()) if count > PICKED * len(sentences)}
 
 
 def are_picked(sentences: Sequence[Sentence], types: Collection[str]) -> bool:

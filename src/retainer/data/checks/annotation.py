@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from retainer.data.checks.finding import EXAMPLES_SHOWN, Finding
 from retainer.data.corpus import Corpus
-from retainer.data.picked import are_picked, share_having
+from retainer.data.picked import picked_for
 from retainer.data.place import Place, place_in, place_of
 from retainer.data.spans import Sentence, Span
 from retainer.data.tasks import say_complete
@@ -40,9 +40,8 @@ def rare_types(corpus: Corpus, show: int = EXAMPLES_SHOWN) -> Iterator[Finding]:
 
 def picked_types(corpus: Corpus, known: Sequence[str] = ()) -> Iterator[Finding]:
     """Find new types that most sentences have: F1 measured on a part of them flatters, if they were picked for it."""
-    for type_ in (one for one in corpus.types if one not in known and are_picked(corpus.sentences, [one])):
-        count = round(share_having(corpus.sentences, [type_]) * len(corpus))
-        if count >= _FEW_ENTITIES:
+    for type_, count in picked_for(corpus.sentences).items():
+        if type_ not in known and count >= _FEW_ENTITIES:
             yield Finding(
                 f"sentences with {shortened(type_)}, more than half of all",
                 count,
