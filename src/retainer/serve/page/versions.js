@@ -31,8 +31,8 @@ export class Versions {
   }
 
   /**
-   * Return the versions to begin with, as old and new: the first one given that comes from others and that no other comes
-   * from, and of those the oldest or, with `nearest`, the nearest. A single version has no old one.
+   * Return the versions to begin with, as old and new: the first one given that comes from others and that no other
+   * comes from, and of those the oldest or, with `nearest`, the nearest. A single version has no old one.
    */
   startingPair(nearest) {
     const fresh = this.all.find(
