@@ -147,3 +147,24 @@ class TestTexts:
     def test_a_text_that_is_none(self, predict):
         status, _, err = predict("to \udce9")
         assert status == 2 and "TEXT:1: the text 'to \\udce9' is not valid Unicode" in err
+
+
+class TestFlagsAnywhere:
+    @pytest.mark.parametrize(
+        "argv",
+        [
+            ("MODEL", "--device", "cpu", "in boston"),
+            ("--device=cpu", "MODEL", "in boston"),
+            ("MODEL", "in boston", "--device", "cpu"),
+            ("MODEL", "--device", "cpu", "--threshold.artist", "0.0", "--", "in boston"),
+        ],
+    )
+    def test_between_before_and_behind(self, model, capsys, argv):
+        assert main(["predict", *(str(model) if word == "MODEL" else word for word in argv)]) == 0
+        assert json.loads(capsys.readouterr().out)["text"] == "in boston"
+
+    def test_a_flag_without_its_value_takes_nothing_else(self, model, capsys):
+        assert main(["predict", str(model), "in boston", "--device"]) == 2
+        assert "--device" in capsys.readouterr().err
+        assert main(["predict", str(model), "--calibratd", "in boston"]) == 2
+        assert "did you mean '--calibrated'?" in capsys.readouterr().err

@@ -37,12 +37,29 @@ def parse(verb: str, command: Command, argv: Sequence[str]) -> dict[str, Any]:
     if "config" in parameters:
         argv, record = expanded(argv)
     try:
-        given = parser.parse_args(list(argv)).as_dict()
+        given = parser.parse_args(_flags_first(parser, argv)).as_dict()
     except ArgumentError as error:
         raise InputError(f"{_one_sentence(str(error), command)} (see: retainer {verb} --help)") from None
     given["config"] = record
     names = {_flag(name): name for name in parameters}
     return {names[key]: value for key, value in given.items() if key in names}
+
+
+def _flags_first(parser: ArgumentParser, argv: Sequence[str]) -> list[str]:
+    """Put flags and their values before the rest: a positional that may be missing is else taken for missing there."""
+    alone = {flag for action in parser._actions if action.nargs == 0 for flag in action.option_strings}
+    flags, rest, words = list[str](), list[str](), iter(argv)
+    for word in words:
+        if word == "--":
+            return [*flags, *rest, word, *words]
+        if not word.startswith("--"):
+            rest.append(word)
+            continue
+        value = None if "=" in word or word in alone else next(words, "")
+        if value == "":  # nothing follows: the parser says so, unless something is put behind it
+            return [*flags, *rest, word]
+        flags += [word] if value is None else [word, value]
+    return [*flags, *rest]
 
 
 def call(command: Command, given: dict[str, Any]) -> Any:
