@@ -10,8 +10,9 @@ from functools import cache
 from pathlib import Path
 
 import code_tables
-from decision import decision, situations
+from decision import corpora, decision, situations
 
+from retainer.methods import DEFAULT_METHOD
 from retainer.report.bench.folder import read_bench
 from retainer.report.bench.means import axis_start, method_lines
 from retainer.report.bench.numbers import mean_and_deviation, two_decimals
@@ -23,12 +24,15 @@ from retainer.report.draw.svg import Frame, text_width
 ROOT = Path(__file__).parents[1]
 PRESET = "conll2003"
 PICTURE = ROOT / "docs" / f"{PRESET}.svg"
+CORPORA = {"conll2003": "CoNLL2003", "fewnerd": "Few-NERD", "wnut17": "WNUT17", "snips": "SNIPS"}
+"""What each preset with committed cells is called."""
 BEGIN, END = "<!-- make readme begins: {} -->", "<!-- make readme ends: {} -->"
 NOTES = {
     "joint": "all data, all types: the upper bound",
     "partial_joint": "all data, each slice with its own types: the upper bound of what the tasks tell",
     "finetune": "the lower bound",
-    "retain": "ours",
+    "retain": "ours, the default",
+    "rdp": "CIKM 2023",
     "rdp_paper": "the letter of the formulas",
     "rdp_released": "what the authors' code computes",
     "rdp_released (recipe paper)": "and as they trained it",
@@ -38,7 +42,7 @@ FEW = ("joint", "retain", "tbcl", "rdp", "cfner", "finetune")
 """Rows of the README: both bounds, ours, rdp, the best published method above it and the next one below it."""
 ABLATIONS = ("rdp-no-", "retain-no-")
 """Rows that only the table of the bench has, as do those with other values of fields."""
-DRAWN = ("rdp", "joint", "cfner", "extend_ner", "finetune")
+DRAWN = ("retain", "joint", "rdp", "extend_ner", "finetune")
 """Lines of the curve: few enough to be told apart; the place decides the colour."""
 
 
@@ -65,7 +69,7 @@ def _table(ranked: Sequence[Ranking], names: Sequence[str], scores: Sequence[str
 def _line(settings: Sequence[MethodRow], scores: Sequence[str]) -> list[str]:
     """Write the row of one method, which is given once for every setting."""
     first = settings[0]
-    name = f"**`{first.name}`**" if first.name == "rdp" else f"`{first.name}`"
+    name = f"**`{first.name}`**" if first.name == DEFAULT_METHOD else f"`{first.name}`"
     cells = [
         text
         for one in settings
@@ -98,6 +102,7 @@ TEXTS: dict[str, dict[str, Callable[[], str]]] = {
     "docs/which-method.md": {
         "decision": lambda: decision(_ranked(), _ranked("fewnerd")),
         "situations": lambda: situations(_ranked()),
+        "corpora": lambda: corpora({name: _ranked(preset) for preset, name in CORPORA.items()}),
         "results": lambda: table(_ranked()),
     },
     "docs/cli.md": {

@@ -245,7 +245,7 @@ class TestSelection:
         for select in ("new", "all"):
             record = Record()
             recipe = replace(quick, epochs=1, select=select, precision="full")
-            version = learn(city, first, dev=dev, recipe=recipe, device="cpu", progress=record)
+            version = learn(city, first, method="rdp", dev=dev, recipe=recipe, device="cpu", progress=record)
             seen[select] = record.epochs[0].dev
             scores = version.evaluate(dev)
             assert seen[select] == pytest.approx(scores.micro_of(["city"] if select == "new" else ["artist", "city"]))

@@ -67,10 +67,8 @@ def test_learn_uses_and_records_it(encoder):
 
 
 def test_learn_tells_who_could_use_it(encoder):
-    task = LearnRequest(
-        Corpus(tuple(UNEVEN), "some.conll"), load(encoder), recipe=Recipe(holdout=0), device="cpu"
-    ).resolve()
-    [note] = task.notes
+    data, start = Corpus(tuple(UNEVEN), "some.conll"), load(encoder)
+    [note] = LearnRequest(data, start, method="rdp", recipe=Recipe(holdout=0), device="cpu").resolve().notes
     assert note.startswith("film is in 2 sentences, city in 25; --set.repeat 5")
 
 

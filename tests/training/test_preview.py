@@ -88,10 +88,23 @@ def test_what_a_method_takes_beside_what_the_old_version_would_choose(sure, quic
 
 
 def test_a_method_without_guesses(first, city, quick):
-    assert (
-        preview(LearnRequest(city, first, method="finetune", recipe=quick, device="cpu").resolve()).pseudo_labels
-        is None
+    seen = preview(LearnRequest(city, first, method="finetune", recipe=quick, device="cpu").resolve())
+    assert seen.pseudo_labels is None and seen.found is None, "it asks no teacher"
+
+
+def test_what_a_method_learns_softly_is_shown(sure, quick):
+    """The default takes no pseudo labels; what the old version finds is what it learns to keep."""
+    both = generate(200, seed=9, types=["artist", "city"])
+    soft, hard = (
+        preview(LearnRequest(both, sure, types=["city"], method=name, recipe=quick, device="cpu").resolve())
+        for name in ("retain", "rdp-no-ppl")
     )
+    assert soft.pseudo_labels is None and soft.found == hard.found
+    found = soft.found["artist"]
+    assert found["count"] == hard.pseudo_labels["artist"]["chosen"] > 0 and len(found["examples"]) == 3
+    line = f"the old version finds {found['count']} unannotated entities of type artist in these sentences"
+    assert f"{line}, which retain learns to keep" in dry_run_lines(soft)
+    assert not any(line in one for one in dry_run_lines(hard)), "there it stands beside the pseudo labels"
 
 
 def test_a_first_version(encoder):

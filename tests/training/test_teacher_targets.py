@@ -225,7 +225,7 @@ class TestUnnamed:
         assert torch.equal(version.tagger.head.weight()[old], pair.tagger.head.weight()), "and no old row moves"
 
     def test_no_note_without_cause(self, pair, city):
-        assert LearnRequest(city, pair, recipe=BRIEF, device="cpu").resolve().notes == []
+        assert LearnRequest(city, pair, method="rdp", recipe=BRIEF, device="cpu").resolve().notes == []
 
 
 class TestSaidSentenceBySentence:
@@ -241,7 +241,7 @@ class TestSaidSentenceBySentence:
         return path
 
     def test_it_is_learned_so(self, data, pair):
-        task = LearnRequest(data, pair, recipe=BRIEF, device="cpu").resolve()
+        task = LearnRequest(data, pair, method="rdp", recipe=BRIEF, device="cpu").resolve()
         assert (task.new, task.data.retaught, task.notes) == (("city",), ("artist",), []), "no type had to be named"
         third = ({"artist", "city"}, {"artist"}, set())
         assert [set(one.complete) for one in task.data.sentences] == [third[at % 3] for at in range(90)]
@@ -267,7 +267,7 @@ class TestSaidSentenceBySentence:
     def test_a_new_type_that_is_complete_nowhere(self, data, pair):
         corpus = read(data)
         poor = replace(corpus, sentences=tuple(one.completed(["artist"]) for one in corpus))
-        (note,) = LearnRequest(poor, pair, recipe=BRIEF, device="cpu").resolve().notes
+        (note,) = LearnRequest(poor, pair, method="rdp", recipe=BRIEF, device="cpu").resolve().notes
         assert "names city as complete, so nothing says what is not of this type" in note
 
     def test_what_is_set_aside_to_measure_is_complete(self, data, pair):
@@ -301,7 +301,7 @@ class TestTheVerb:
         out = capsys.readouterr().out
         assert "would learn   more of artist" in out and "would keep    movie" in out and "texts for artist" not in out
         seen = preview(LearnRequest(more, pair, types=["artist"], recipe=BRIEF, device="cpu").resolve())
-        assert seen.retaught == ("artist",) and set(seen.pseudo_labels) == {"movie"}
+        assert seen.retaught == ("artist",) and seen.pseudo_labels is None and set(seen.found) == {"movie"}
 
     def test_for_machines(self, here, capsys):
         assert main([*self.CALL, "--types", "artist", "--json"]) == 0

@@ -1,4 +1,4 @@
-"""`retainer learn --dry-run` in words: what a run would do, and which of its pseudo labels to doubt."""
+"""`retainer learn --dry-run` in words: what a run would do, what it learns of old types, and which of that to doubt."""
 
 from __future__ import annotations
 
@@ -36,10 +36,18 @@ def dry_run_lines(seen: Preview) -> list[str]:
         f"method        {seen.method}, at most {amount(seen.steps, 'step')} of {sentences(seen.batch)}{beside}",
         f"time          about {duration(seen.seconds)}"
         + (" if it does not stop early, and the dev scores" * bool(seen.dev and seen.dev["chooses"])),
-        *_pseudo_label_lines(seen),
+        *(_found_lines(seen) if seen.pseudo_labels is None else _pseudo_label_lines(seen)),
         "",
         "nothing was learned and nothing was written",
     ]
+
+
+def _found_lines(seen: Preview) -> Iterator[str]:
+    """Write, type by type, what the old version finds where nothing is annotated: that is what is to be kept."""
+    for type_, facts in (seen.found or {}).items():
+        found = amount(facts["count"], "unannotated entity", "unannotated entities")
+        yield f"the old version finds {found} of type {type_} in these sentences, which {seen.method} learns to keep"
+        yield from (f"    {example}" for example in facts["examples"])
 
 
 def _pseudo_label_lines(seen: Preview) -> Iterator[str]:

@@ -51,7 +51,7 @@ METHODS: dict[str, Method] = {
     "retain-no-look": Retain(look_weight=0.0),
     "retain-no-mean": Retain(mean="terms"),
 }
-DEFAULT_METHOD = "rdp"
+DEFAULT_METHOD = "retain"
 """What `learn` takes unless told otherwise."""
 
 

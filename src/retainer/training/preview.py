@@ -53,6 +53,9 @@ class Preview:
     pseudo_labels: dict[str, dict[str, Any]] | None
     """Entities of old types the method would take for gold: how many, how many the old version itself would choose,
     whether these are too far apart, and the first few; None if it takes none."""
+    found: dict[str, dict[str, Any]] | None
+    """Entities of old types the old version finds where nothing is annotated, which a method with a teacher learns to
+    keep: how many, and the first few; None without a teacher."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON document, under the keys it has always had."""
@@ -65,7 +68,8 @@ def preview(task: LearnTask) -> Preview:
     with repeatable(task.version.tagger.device, task.seed, strict=False):
         prepared = prepare(task.version.tagger, task.data, task.method, task.recipe)
         loop = TrainingLoop(prepared, task.recipe, task.seed, Progress())
-        pseudo_labels = _pseudo_labels(task, prepared)
+        found = _found(task, prepared)
+        pseudo_labels = _pseudo_labels(task, prepared, found)
         steps = loop.steps * task.recipe.epochs
         seconds = _seconds_per_step(loop) * steps
     train = task.data.train
@@ -82,6 +86,7 @@ def preview(task: LearnTask) -> Preview:
         steps=steps,
         seconds=seconds,
         pseudo_labels=pseudo_labels,
+        found=None if found is None else {type_: _shown(places) for type_, places in found.items()},
     )
 
 
@@ -114,21 +119,32 @@ def _seconds_per_step(loop: TrainingLoop) -> float:
     return sum(counted) / len(counted)
 
 
-def _pseudo_labels(task: LearnTask, prepared: PreparedTask) -> dict[str, dict[str, Any]] | None:
-    """Collect the entities of old types among the labels a method gives, beside what the old version would choose."""
-    labels = None if prepared.base else prepared.method.pseudo_labels(prepared.memory)
-    if labels is None:
+def _found(task: LearnTask, prepared: PreparedTask) -> dict[str, list[Place]] | None:
+    """Return the entities of old types the old version would choose; None where nobody asks it."""
+    if prepared.base or not prepared.method.needs_teacher:
         return None
     tokens = prepared.tokens
     chosen = tokens.labels.where(~tokens.unannotated, prepared.teacher.output.logits.argmax(dim=-1))
-    taken, own = (_entities(task, prepared, one) for one in (labels, chosen))
-    fewer = not prepared.method.leaves_doubtful
+    return _entities(task, prepared, chosen)
+
+
+def _shown(places: list[Place]) -> dict[str, Any]:
+    return {"count": len(places), "examples": places[:EXAMPLES_PER_TYPE]}
+
+
+def _pseudo_labels(
+    task: LearnTask, prepared: PreparedTask, found: dict[str, list[Place]] | None
+) -> dict[str, dict[str, Any]] | None:
+    """Collect the entities of old types among the labels a method gives, beside what the old version would choose."""
+    labels = None if found is None else prepared.method.pseudo_labels(prepared.memory)
+    if found is None or labels is None:
+        return None
+    taken, fewer = _entities(task, prepared, labels), not prepared.method.leaves_doubtful
     return {
         type_: {
-            "count": len(taken[type_]),
-            "chosen": len(own[type_]),
-            "apart": _apart(len(taken[type_]), len(own[type_]), fewer=fewer),
-            "examples": taken[type_][:EXAMPLES_PER_TYPE],
+            **_shown(taken[type_]),
+            "chosen": len(found[type_]),
+            "apart": _apart(len(taken[type_]), len(found[type_]), fewer=fewer),
         }
         for type_ in taken
     }

@@ -40,7 +40,7 @@ def demo(
     sentences: int = 1600,
     epochs: int = 3,
     seed: int = 1,
-    method: str = "rdp",
+    method: str = "retain",
     device: str = "auto",
     json: bool = False,
 ) -> None:

@@ -44,7 +44,7 @@ def learn(
     from_: str,
     out: str,
     types: tuple[str, ...] = (),
-    method: str = "rdp",
+    method: str = "retain",
     set: dict[str, Any] = {},  # noqa: B006 (never changed)
     dev: str | None = None,
     exemplars: str | None = None,
