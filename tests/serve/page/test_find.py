@@ -87,7 +87,7 @@ def test_every_typed_line_is_a_text(page, server, texts, tmp_path, specs, capsys
 
 
 def test_a_file_is_read_and_shown_text_by_text(page, server, texts, tmp_path):
-    lines = "\ufeff" + "\r\n".join(texts[:3]) + "\r\n\r\n"
+    lines = "\ufeff" + "\r\n".join(texts[:3]) + "\r\n"
     page.set_input_files("#file", put(tmp_path, lines, "three.txt"))
     page.wait_for_selector("#find-results .card >> nth=2")
     assert "three.txt: 3 texts" in page.inner_text("#file-shown")
@@ -123,20 +123,28 @@ BROKEN = {
     "broken.jsonl": (b'{"text": "a"}\n{"text": \n', "line 2: this is not JSON"),
     "other.jsonl": (b'{"words": "a"}\n', 'the key "text" is missing or is not a string; found words'),
     "half.jsonl": (b'{"text": "a \\ud800 b"}\n', "half a character"),
-    "list.json": (b'[{"text": "a"}]\n', "one JSON list; write one JSON object per line"),
+    "list.json": (b'[{"text": "a"}]\n', "holds tasks of Label Studio, which the page does not read"),
+    "wide.conll": (b"a\tO\nb\tx\tO\n", "line 2: found 3 columns where the lines before have 2"),
+    "tag.conll": (b"a\tO\nb\tO\nc\tcity\n", "line 3: “city” is not a tag"),
+    "words.jsonl": (b'{"tokens": ["a", ""]}\n', "“tokens” must be a list of words"),
     "empty.txt": (b" \n\r\n", "holds no text"),
     "long.txt": (b"a " * 30_000, "line 1: 60,000 characters are too many; a text may have 50,000"),
+}
+ANNOTATED = {
     "odd.jsonl": (
         b'{"text": "a b", "spans": [{"start": 1, "end": 9, "label": "x"}]}\n',
         "entity 1 has offsets outside the text",
     ),
+    "numbers.jsonl": (b'{"tokens": ["a"], "ner_tags": [1]}\n', "“ner_tags” must be a list of tags such as O"),
+    "short.jsonl": (b'{"tokens": ["a", "b"], "tags": ["O"]}\n', "found 2 tokens and 1 tag."),
 }
+"""What is wrong with the annotation matters only where it is shown."""
 
 
 @pytest.mark.parametrize("view", ["find", "review"])
 def test_a_wrong_file_is_explained(page, tmp_path, view):
     page.click(f"nav a[href='#{view}']")
-    for name, (content, message) in BROKEN.items():
+    for name, (content, message) in {**BROKEN, **(ANNOTATED if view == "review" else {})}.items():
         page.set_input_files("#file" if view == "find" else "#review-file", put(tmp_path, content, name))
         page.wait_for_selector(f"#{view}-alert:has-text('{message}')")
         assert page.inner_text(f"#{view}-alert").startswith(name)

@@ -3,7 +3,7 @@
 import { Text } from "./codepoints.js";
 import { byId, nameNode, plural, visible } from "./dom.js";
 import { reviewedLines, reviewedName, reviewedText, saveFile } from "./download.js";
-import { readFile } from "./files.js";
+import { countTexts, readFile } from "./files.js";
 import { Marking } from "./marking.js";
 import { drawNextSteps } from "./next_steps.js";
 import { propose, sorted, withoutGiven } from "./proposals.js";
@@ -71,10 +71,11 @@ export class Review {
   async open(file) {
     if (!this.mayLeave()) return;
     await this.notices.during("Reading the file …", async (current) => {
-      const records = await readFile(file);
+      const records = await readFile(file, true);
       if (!current()) return;
-      this.file = { name: file.name, records };
-      byId("review-file-shown").replaceChildren(nameNode(file.name), `: ${plural(records.length, "text")}`);
+      const texts = records.map((record) => new Text(record.plain));
+      this.file = { name: file.name, records, texts };
+      byId("review-file-shown").replaceChildren(nameNode(file.name), `: ${countTexts(texts)}`);
       await this.start();
     });
   }
@@ -82,7 +83,7 @@ export class Review {
   /** Ask the versions for proposals. */
   async start() {
     if (!this.file) return;
-    const { records } = this.file;
+    const { records, texts } = this.file;
     const version = this.versions.find(this.version.value);
     const same = !this.second.value || this.second.value === this.version.value;
     const second = same ? null : this.versions.find(this.second.value);
@@ -95,7 +96,6 @@ export class Review {
       const proposals = await propose(records, version, second, onProgress);
       if (!current()) return;
       const items = sorted(withoutGiven(proposals, records));
-      const texts = records.map((record) => new Text(record.plain));
       this.queue = new ReviewQueue(records, texts, items);
       const inFile = records.flatMap((one) => [...one.given.map((given) => given.type), ...one.complete]);
       this.choice.start([...version.types, ...(second?.types ?? []), ...inFile]);

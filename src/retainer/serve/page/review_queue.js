@@ -18,7 +18,7 @@ export class ReviewQueue {
     this.history = [];
     this.unsaved = false;
     this.words = new Map();
-    this.text = 0;
+    this.text = texts.findIndex((text) => !text.isBlank);
     this.at = -1;
     if (items.length) this.goTo(0);
   }
@@ -172,9 +172,15 @@ export class ReviewQueue {
     if (this.items.length) this.goTo(Math.min(Math.max(this.at + step, 0), this.items.length - 1));
   }
 
-  /** Go to another text, and to the first item that is open in it, or else to its first. */
+  /** Go to another text that is not empty, and to the first item that is open in it, or else to its first. */
   goText(step) {
-    this.text = Math.min(Math.max(this.text + step, 0), this.texts.length - 1);
+    let next = this.text + step;
+    while (this.texts[next]?.isBlank) next += step;
+    if (this.texts[next]) this.showText(next);
+  }
+
+  showText(text) {
+    this.text = text;
     const here = (item) => item.text === this.text;
     const open = this.items.findIndex((item) => here(item) && item.state === "open");
     this.at = open < 0 ? this.items.findIndex(here) : open;
