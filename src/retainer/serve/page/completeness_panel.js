@@ -31,7 +31,7 @@ export class CompletenessPanel {
 
   /** Go to the next text that was decided before a type was added. */
   lookAgain() {
-    this.review.apply((queue) => {
+    this.review.show((queue) => {
       const all = queue.completeness.earlier();
       const { text, types } = all.find((one) => one.text > queue.text) ?? all[0];
       queue.showText(text);

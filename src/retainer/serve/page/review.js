@@ -142,6 +142,12 @@ export class Review {
     }
   }
 
+  /** Go to another text that may be out of sight: on a phone the lists stand below it. */
+  show(change) {
+    this.apply(change);
+    byId("review-facts").scrollIntoView({ block: "nearest" });
+  }
+
   /** Take the last step back, and with it the name of a type that nothing has any more. */
   undo() {
     this.apply((queue) => {
@@ -158,7 +164,7 @@ export class Review {
 
   draw(message = "") {
     const { queue } = this;
-    drawItem(queue, this.versions, (at) => this.apply((one) => one.goTo(at)));
+    drawItem(queue, this.versions, (at) => this.show((one) => one.goTo(at)));
     this.completeness.draw();
     this.marking.reset(queue.wordsOf(queue.text));
     byId("review-marked").hidden = true;
