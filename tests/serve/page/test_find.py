@@ -60,6 +60,38 @@ def test_threshold_and_types_hide_and_calibrated_asks_again(page, server, texts)
     assert page.locator("#find-results .tip").first.text_content() == f"right with {first['score'] * 100:.0f} %"
 
 
+def test_it_is_said_which_part_of_the_types_is_calibrated(page):
+    def one_less(route):
+        response = route.fetch()
+        answer = response.json()
+        for version in answer["versions"]:
+            version["calibrated_types"] = version["calibrated_types"][:1]
+        route.fulfill(response=response, json=answer)
+
+    page.select_option("#find-version", "v2")
+    assert page.inner_text("#find-calibrated-note") == ""
+    page.route("**/v1/versions", one_less)
+    page.reload()
+    page.wait_for_selector("#find:not([hidden])")
+    page.select_option("#find-version", "v2")
+    assert page.inner_text("#find-calibrated-note") == "(1 of 2 types)"
+    page.select_option("#find-version", "v1")
+    assert page.inner_text("#find-calibrated-note") == ""
+
+
+def test_a_browser_of_2023_is_enough(page, server):
+    """Firefox learned String.isWellFormed late in that year."""
+    page.evaluate("delete String.prototype.isWellFormed")
+    page.select_option("#find-version", "v2")
+    show(page, TEXT)
+    assert drawn(page, "find") == found(server, "v2", TEXT)
+
+
+def test_the_browser_does_not_keep_what_was_typed(page):
+    """It would write it to its disk, to restore the field later."""
+    assert page.get_attribute("#text", "autocomplete") == "off"
+
+
 def test_places_are_code_points(page, server):
     """In UTF-16 everything after an emoji is moved by one, and marks are characters of their own."""
     text = f"😀👩‍🚀 {TEXT} 😀 cafe\u0301 {TEXT}"

@@ -10,6 +10,7 @@ import { limits } from "./server.js";
 
 const MAX_BYTES = 8 * 2 ** 20;
 const MAX_TEXTS = 5000;
+const LONE_SURROGATE = /\p{Surrogate}/u;
 const LARGER = "For larger files use “retainer predict --input”.";
 const CONVERT = "“retainer convert FILE OUT.jsonl --to prodigy” makes JSON lines of it.";
 
@@ -41,7 +42,7 @@ export function requireCount(count, where) {
 
 /** Refuse what the server would refuse, while the line is still known. */
 export function requireText(plain, where) {
-  if (!plain.isWellFormed()) throw new UserError(`${where}: there is half a character (a lone surrogate).`);
+  if (LONE_SURROGATE.test(plain)) throw new UserError(`${where}: there is half a character (a lone surrogate).`);
   const length = new Text(plain).length;
   if (length > limits.characters) {
     throw new UserError(
