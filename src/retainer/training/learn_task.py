@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from retainer.comparison.effect_words import TRAINING_PLACE
 from retainer.data.corpus import Corpus, fingerprint
 from retainer.methods import Method
 from retainer.training.oversampling import uneven
@@ -57,7 +58,7 @@ class LearnTask:
     @property
     def place(self) -> str:
         """Where those sentences come from, in words."""
-        return "of the dev set" if self.dev_given else "it learned from" if self.dev is None else "set aside"
+        return "of the dev set" if self.dev_given else TRAINING_PLACE if self.dev is None else "set aside"
 
     @cached_property
     def annotated(self) -> tuple[str, ...]:
