@@ -53,6 +53,8 @@ class Preview:
     pseudo_labels: dict[str, dict[str, Any]] | None
     """Entities of old types the method would take for gold: how many, how many the old version itself would choose,
     whether these are too far apart, and the first few; None if it takes none."""
+    warnings: tuple[str, ...] = ()
+    """What a run would warn of before it learns."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON document, under the keys it has always had."""
@@ -82,6 +84,7 @@ def preview(task: LearnTask) -> Preview:
         steps=steps,
         seconds=seconds,
         pseudo_labels=pseudo_labels,
+        warnings=tuple(task.warnings),
     )
 
 
