@@ -14,6 +14,7 @@ from text_cases import CASES, REFUSED
 
 from retainer.cli.main import main
 from retainer.comparison.compare import compare
+from retainer.comparison.gates import GateOutcome
 from retainer.data.generated import generate
 from retainer.data.io import write
 from retainer.data.spans import Sentence
@@ -150,7 +151,7 @@ class TestSpoken:
 
 
 class TestNextSteps:
-    """What to try where an old type got worse beyond chance: only there, and not what was tried."""
+    """What to try where an old type got worse beyond chance or a gate said no: only there, and not what was tried."""
 
     def test_worse(self, run):
         out = run("models/v1", "models/forgets", "both.conll", "--show", 0)[1]
@@ -173,13 +174,45 @@ class TestNextSteps:
         """What is suggested for a version with another record."""
         before, after = (load(f"models/{name}", device="cpu") for name in ("v1", "forgets"))
         difference = compare(before, after, "both.conll")
-        return lambda **facts: next_steps(difference, before, replace(after.lineage, **facts), "models/v1", "v2/")
+        return lambda *gates, **facts: next_steps(
+            difference, before, replace(after.lineage, **facts), "models/v1", "v2/", gates
+        )
 
     def test_what_was_tried_is_not_suggested(self, steps):
         assert "--out v2-cpfd --method cpfd --text TEXTS" in steps(method="retain")[0]
         assert steps(method="rdp", data={"text": {}})[0].endswith("--method retain")
         [_, plain, _] = steps(method="rdp", fields={"pseudo": "prototype"})
         assert "rdp without prototypes" in plain and "--set.pseudo argmax" in plain
+
+    def test_a_gate_that_says_no_has_them_too(self, run):
+        """On texts alone nothing is worse beyond chance, for there is no annotation; the gate still says no."""
+        call = ("models/v1", "models/forgets", "texts.txt", "--show", 0)
+        hint = "To keep more of the old types (docs/which-method.md), try: retainer learn DATA --from models/v1"
+        assert hint not in run(*call)[1] and hint in run(*call, "--min-agreement", 90)[1]
+        assert hint not in run(*call, "--min-agreement", 0)[1], "it passed"
+        call = ("models/v1", "models/v2", "both.conll", "--show", 0, "--min-gain", 100)
+        out, steps = run(*call)[1], document(run, *call)[1]["next_steps"]
+        assert out.splitlines()[-len(steps) :] == steps and "To find more of city, annotate more" in out
+
+    @pytest.fixture
+    def kept(self, steps, monkeypatch):
+        """The same, where no old type got worse."""
+        monkeypatch.setattr("retainer.report.compare.next_steps.worse_types", lambda _: {})
+        return steps
+
+    def test_what_to_try_is_about_the_gate_that_said_no(self, kept):
+        def no(name, **broken):
+            return GateOutcome(name, 5.0, broken, ("artist",), ())
+
+        assert kept() == kept(no("max-drop"), no("min-gain")) == []
+        assert "To keep more" in kept(no("max-drop", artist="dropped"))[0]
+        facts = {"recipe": {"epochs": 5}, "scores": {"history": [{}] * 5}, "method": "rdp"}
+        check, longer, bench = kept(no("min-gain", city="is found with F1 3"), **facts)
+        assert check.endswith("retainer check DATA --model models/v1") and "more of city" in check
+        assert longer.endswith("--out v2-longer --method rdp --epochs 10") and "bench own" in bench
+        stopped = {**facts, "recipe": {"epochs": 10}}
+        assert len(kept(no("min-gain", city="is found with F1 3"), **stopped)) == 2, "more epochs would change nothing"
+        assert "one by one" in kept(no("min-gain", city="is found with F1 3"), parent="another")[0]
 
     def test_versions_between(self, steps):
         [only] = steps(parent="another")

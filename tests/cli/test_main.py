@@ -486,6 +486,19 @@ class TestTypes:
         assert run("types", "merge", "v2", "artist,city", "--into", "thing", "--out", "m")[0] == 0
         assert "F1 not measured" in run("types", "m")[1], "together they were never measured"
 
+    def test_what_learn_set_aside_is_not_called_dev(self, run, first, quick, here):
+        """The first version was measured on nothing, the second on the tenth of 200 sentences."""
+        from retainer.data.generated import generate
+        from retainer.training.learn import learn
+
+        made = learn(generate(200, seed=5, types=["city"]), first, recipe=quick, device="cpu", out="v2")
+        score = made.lineage.scores["per_type"]["city"]
+        lines = run("types", "v2")[1].splitlines()
+        assert lines[0] == "artist  (learned in version 1; F1 not measured)"
+        assert f"F1 {score['f1']:.2f} on {score['support']} entities set aside)" in lines[1]
+        rows = json.loads(run("types", "v2", "--json")[1])["types"]
+        assert [(row["support"], row["set_aside"]) for row in rows] == [(None, None), (score["support"], True)]
+
     @pytest.mark.parametrize("between", [",", ", ", " "])
     def test_commas_and_spaces_separate_types_alike(self, run, v2, here, between):
         def listed(*names):

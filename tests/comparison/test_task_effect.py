@@ -10,7 +10,8 @@ import pytest
 from retainer.bench.task_sequence import TaskSequence
 from retainer.cli.main import main
 from retainer.comparison.compare import compare
-from retainer.comparison.task_effect import LEAST_ENTITIES_NAMED, measure_effect, task_effect
+from retainer.comparison.effect_words import TRAINING_PLACE
+from retainer.comparison.task_effect import measure_effect, task_effect
 from retainer.data.corpus import Corpus, Splits
 from retainer.data.generated import generate
 from retainer.data.io import write
@@ -18,6 +19,7 @@ from retainer.data.spans import Sentence, Span
 from retainer.data.tasks import hide, plan
 from retainer.methods import METHODS
 from retainer.metrics.f1 import gold_spans
+from retainer.metrics.few import FEW_ENTITIES, LEAST_ENTITIES_NAMED
 from retainer.model.predict import Tagged
 from retainer.training.learn import learn
 from retainer.training.recipe import Recipe
@@ -45,8 +47,8 @@ def corpus(*gold):
     return Corpus(tuple(Sentence(tuple("abcdef"), spans) for spans in gold))
 
 
-def effect_of(measured, taught=(NEW,), annotated=(NEW,)):
-    return task_effect(measured, taught, annotated, {"sentences": 1, "place": "set aside"})
+def effect_of(measured, taught=(NEW,), annotated=(NEW,), place="set aside"):
+    return task_effect(measured, taught, annotated, {"sentences": 1, "place": place})
 
 
 class TestTheWarning:
@@ -98,33 +100,88 @@ class TestFates:
         assert seeing["before"] == pytest.approx(200 / 3) and seeing["after"] == 0 and blind["before"] is None
 
     def test_in_words(self, scripted):
-        data = corpus((Span(0, 1, NEW), Span(2, 3, B)), (Span(4, 5, B),))
-        before = saying([A, B], [Span(1, 2, A), Span(2, 3, B)], [Span(4, 5, B)])
-        after = saying([A, B, NEW], [Span(0, 1, NEW), Span(1, 2, A)], [Span(4, 5, B)])
+        """Of enough entities, shares and F1: half of the movies are lost."""
+        size = FEW_ENTITIES
+        data = corpus(*[(Span(0, 1, NEW), Span(2, 3, B))] * size)
+        old, kept = [[Span(1, 2, A), Span(2, 3, B)]] * size, [Span(0, 1, NEW), Span(1, 2, A), Span(2, 3, B)]
+        before = saying([A, B], *old)
+        after = saying([A, B, NEW], *[kept[:2]] * (size // 2), *[kept] * (size // 2))
         said = effect_of(measure_effect(before, after, data, [NEW, B]), annotated=(NEW, B))["in_words"]
-        assert "kept 66.7 % of what the previous version found (2 of 3 entities in 1 sentence set aside)" in said
-        assert "least" not in said, "movie had two entities to keep"
-        assert "learned city at F1 100.0" in said
-        assert said.endswith("forgot: movie −33.3")
+        assert "kept 75.0 % of what the previous version found (30 of 40 entities in 1 sentence set aside)" in said
+        assert ", least of movie (50.0 %)" in said and "learned city at F1 100.0" in said
+        assert "forgot: movie −33.3" in said and "say little" not in said
         same = effect_of(measure_effect(before, before, data, [A, B]), (), (A, B))["in_words"]
         assert same.startswith("kept 100.0 %") and "least" not in same and "forgot:" not in same
 
-    @pytest.mark.parametrize("size", [LEAST_ENTITIES_NAMED - 1, LEAST_ENTITIES_NAMED])
+    @pytest.mark.parametrize("size", [LEAST_ENTITIES_NAMED - 1, LEAST_ENTITIES_NAMED, FEW_ENTITIES])
     def test_the_worst_type_is_named_only_where_its_share_means_something(self, scripted, size):
-        said = [[Span(0, 1, A), Span(2, 3, B)]] * size
+        said = [[Span(0, 1, A), Span(2, 3, B)]] * size + [[Span(0, 1, A)]] * FEW_ENTITIES
         before, after = saying([A, B], *said), saying([A, B, NEW], [Span(0, 1, A)], *said[1:])
-        said = effect_of(measure_effect(before, after, corpus(*[()] * size), [NEW]))["in_words"]
-        assert (f", least of movie ({100 * (size - 1) / size:.1f} %)" in said) == (size == LEAST_ENTITIES_NAMED)
+        said = effect_of(measure_effect(before, after, corpus(*[()] * len(said)), [NEW]))["in_words"]
+        share = f"{100 * (size - 1) / size:.1f} %" if size == FEW_ENTITIES else f"{size - 1} of {size}"
+        assert (f", least of movie ({share})" in said) == (size >= LEAST_ENTITIES_NAMED)
 
     def test_nothing_to_keep(self, scripted):
         effect = effect_of(measure_effect(saying([A], []), saying([A, NEW], []), corpus(()), [NEW]))
         assert "found nothing to keep" in effect["in_words"] and effect["old"][A]["share"] is None
-        first = effect_of(
-            measure_effect(saying([]), saying([NEW], [Span(0, 1, NEW)]), corpus((Span(0, 1, NEW),)), [NEW])
-        )
-        assert first["old"] == {} and first["in_words"] == "learned city at F1 100.0"
         unseen = effect_of(measure_effect(saying([]), saying([NEW], []), corpus(()), []), annotated=())
         assert unseen["new"][NEW]["f1"] is None and "not annotated there" in unseen["in_words"]
+
+
+class TestFewEntities:
+    """A share of a handful says nothing, so counts take its place, and what tells more is named."""
+
+    @pytest.mark.parametrize("size", [1, FEW_ENTITIES - 1, FEW_ENTITIES])
+    def test_what_was_kept_and_learned(self, scripted, size):
+        data = corpus(*[(Span(0, 1, NEW),)] * size)
+        before, after = [[Span(2, 3, A)]] * size, [[Span(0, 1, NEW), Span(2, 3, A)]] * size
+        said = effect_of(measure_effect(saying([A], *before), saying([A, NEW], *after), data, [NEW]))["in_words"]
+        caution = "counts below 20 say little: check with retainer compare on annotated data"
+        if size == FEW_ENTITIES:
+            assert "kept 100.0 % of what" in said and "learned city at F1 100.0" in said and caution not in said
+        else:
+            what = "1 entity" if size == 1 else "19 entities"
+            kept = f"kept {size} of {what} that the previous version found in 1 sentence set aside"
+            assert said == f"{kept}; found {size} of {size} city; {caution}"
+
+    @pytest.mark.parametrize("size", [1, FEW_ENTITIES - 1, FEW_ENTITIES])
+    def test_a_type_that_is_not_found(self, scripted, size):
+        """One entity that was missed is not a type that is never found."""
+        effect = effect_of(
+            measure_effect(saying([]), saying([NEW], *[[]] * size), corpus(*[(Span(0, 1, NEW),)] * size), [NEW])
+        )
+        assert ("never finds city" in effect["in_words"]) == (size == FEW_ENTITIES)
+        assert (f"found 0 of {size} city" in effect["in_words"]) == (size < FEW_ENTITIES)
+        assert ("F1" in effect["in_words"]) == (size == FEW_ENTITIES) and effect["new"][NEW]["f1"] == 0
+
+    def test_finds_that_are_not_annotated_are_counted_too(self, scripted):
+        finds, data = saying([NEW], [Span(0, 1, NEW), Span(2, 3, NEW)]), corpus((Span(0, 1, NEW), Span(4, 5, NEW)))
+        effect = effect_of(measure_effect(saying([]), finds, data, [NEW]))
+        assert effect["in_words"].startswith("found 1 of 2 city (and 1 not annotated); counts below 20")
+        assert "retainer evaluate on" in effect["in_words"], "a first version has nothing to be compared with"
+        assert effect["new"][NEW] == {"f1": 50.0, "support": 2, "found": 2, "correct": 1}
+
+    @pytest.mark.parametrize(
+        ("size", "said"), [(2, "found 2 of 2 city in the"), (20, "learned city at F1 100.0 on the")]
+    )
+    def test_scores_on_training_sentences_are_called_that(self, scripted, size, said):
+        finds, data = saying([NEW], *[[Span(0, 1, NEW)]] * size), corpus(*[(Span(0, 1, NEW),)] * size)
+        measured = measure_effect(saying([]), finds, data, [NEW])
+        assert effect_of(measured, place=TRAINING_PLACE)["in_words"].startswith(f"{said} training sentences")
+        assert "training" not in effect_of(measured)["in_words"]
+
+    def test_old_types_that_are_annotated(self, scripted):
+        """Of two movies one is lost, and of two artists none: neither is a figure, and nothing is ruled out."""
+        data = corpus(*[(Span(0, 1, A), Span(2, 3, B))] * 2)
+        before = saying([A, B], *[[Span(0, 1, A), Span(2, 3, B)]] * 2)
+        after = saying([A, B], [Span(0, 1, A), Span(2, 3, B)], [Span(0, 1, A)])
+        effect = effect_of(measure_effect(before, after, data, [A, B]), (B,), (A, B))
+        assert "learned more of movie (found 1 of 2, 2 before)" in effect["in_words"]
+        assert "forgot: movie (found 1 of 2, 2 before); counts" in effect["in_words"]
+        one = effect["old"][B]
+        assert (one["support"], one["correct_before"], one["correct_after"]) == (2, 2, 1)
+        same = effect_of(measure_effect(before, before, data, [A, B]), (), (A, B))["in_words"]
+        assert "forgot" not in same, "of two entities nobody knows"
 
 
 @pytest.fixture(scope="module")
@@ -199,6 +256,7 @@ class TestReported:
         (row,) = (line for line in out.splitlines() if line.split()[:1] == ["artist"])
         assert row.split()[1:3] == [str(effect["old"]["artist"]["found"]), str(effect["old"]["artist"]["kept"])]
         assert f"{effect['new']['city']['f1']:.2f} of {effect['new']['city']['support']}" in out
+        assert "%" not in row, "there are too few for a share"
         assert main(["log", "v2"]) == 0 and effect["in_words"] in capsys.readouterr().out
         there = effect["all"]["found"] - effect["all"]["given"]
         assert there > 0 and f"{effect['all']['kept']} of {there} entities" in (folder / "v2" / "README.md").read_text()
@@ -211,9 +269,10 @@ class TestReported:
         record = json.loads((folder / "v2" / "retainer.json").read_text())
         effect = record["scores"]["balance"]
         assert "60 sentences it learned from" in out and "give --dev FILE" in out and record["scores"]["dev"] is None
+        assert "F1 in training" in out and "at F1 0.0 on the training sentences" in out
         assert effect["old"]["artist"]["kept"] > 0 and effect["new"]["city"]["found"] == 0
         assert "never finds city" in out and not record["scores"]["per_type"] and "city" not in record["calibration"]
-        assert main(["log", "v2"]) == 0 and "dev F1 not measured" in capsys.readouterr().out
+        assert main(["log", "v2"]) == 0 and "│   F1 not measured" in capsys.readouterr().out
 
     def test_the_last_epoch_is_measured_too(self, folder, capsys):
         assert main([*self.CALL, "--set.select", "last"]) == 0
@@ -222,7 +281,9 @@ class TestReported:
         assert "the last epoch was asked for" in out and "too little data" not in out and effect["in_words"] in out
         assert main(["log", "v2"]) == 0
         logged = capsys.readouterr().out
-        assert effect["in_words"] in logged and f"dev F1 city {effect['new']['city']['f1']:.2f}" in logged
+        new = effect["new"]["city"]
+        aside = f"F1 on what was set aside: city {new['f1']:.2f} ({new['support']} entities)"
+        assert effect["in_words"] in logged and aside in logged and "dev F1" not in logged.split("●")[1]
 
     def test_for_machines(self, folder, capsys):
         assert main([*self.CALL, "--json"]) == 0

@@ -76,6 +76,13 @@ def test_the_readme_is_short_and_soon_runs():
     assert len(before.split()) < 200 and block.split("\n")[1].startswith("make demo") and "\nmake test" in block
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/compare.md", "docs/ci.md"])
+def test_gates_that_are_shown_ask_whether_anything_was_learned(page):
+    """A version that learned nothing has forgotten nothing: a gate on what is lost lets it pass."""
+    calls = re.findall(r"^.*retainer compare .*--max-drop.*$", (ROOT / page).read_text(), flags=re.MULTILINE)
+    assert calls and all("--min-gain" in call for call in calls)
+
+
 def test_what_is_where(generator):
     rooms = [room.name for room in SOURCE.iterdir() if (room / "__init__.py").is_file()]
     table = re.findall(r"^\| `(\w+)/` \| (.+) \|$", _between(README, "rooms"), flags=re.MULTILINE)

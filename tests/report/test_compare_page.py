@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from html_reader import Reader, headline, words
@@ -11,10 +12,14 @@ from scripted import EVERY, KNOWN, Scripted, noisy
 
 from retainer.comparison.compare import compare
 from retainer.comparison.gates import Gates
+from retainer.comparison.scored import ScoredComparison, TypeComparison
 from retainer.data.corpus import Corpus
 from retainer.data.generated import generate
 from retainer.data.spans import Sentence, Span
+from retainer.metrics.f1 import Score
+from retainer.metrics.significance import Bootstrap
 from retainer.report.compare.page import compare_page
+from retainer.report.compare.rows import comparison_remarks
 
 EVIL = ["<script>alert(1)</script>", "\"'></article>&amp;", "{{ 7 * 7 }}{% x %}", "]]><!--"]
 
@@ -84,9 +89,28 @@ class TestNumbers:
         )
         worse = [type_ for type_, one in scored.kept.items() if one.real and one.drop > 0]
         said = re.search(
-            r"<p>(Worse beyond chance: [^<]*|No old type got worse beyond chance)\.</p>", page(difference)
+            r"<p>(Worse beyond chance: [^<]*|No old type got worse beyond chance[^<]*)\.</p>", page(difference)
         )[1]
         assert all(type_ in said for type_ in worse) and ("No old" in said) == (not worse)
+
+    @pytest.mark.parametrize(("p", "said"), [(0.02, True), (0.06, False)])
+    def test_an_interval_without_zero_that_is_not_enough(self, difference, p, said):
+        """Of three types compared at once one needs a p below 0.02; its interval asks for 0.05 alone."""
+        bad, fine = Bootstrap(-2.0, -4.0, -0.1, p), Bootstrap(0.0, 0.0, 0.0, 1.0)
+        kept = {
+            "artist": TypeComparison(Score(50, 50, 50), Score(49, 50, 50), {"f1": bad}, 0.06),
+            "city": TypeComparison(Score(5, 5, 5), Score(5, 5, 5), {"f1": fine}, 1.0),
+            "movie": TypeComparison(Score(5, 5, 5), Score(5, 5, 5), {"f1": fine}, 1.0),
+        }
+        mean = Bootstrap(0.7, 0.1, 1.3, p)
+        remarks = comparison_remarks(replace(difference, scored=ScoredComparison(kept, {}, mean)))
+        why = " (the interval of artist leaves out zero, but the test corrects for comparing 3 types at once)"
+        assert remarks[0] == f"No old type got worse beyond chance{why if said else ''}."
+        assert ("Their mean F1 fell beyond chance, by 0.70 (+0.10 to +1.30)." in remarks) == said
+        alone = ScoredComparison({"artist": replace(kept["artist"], adjusted_p=p)}, {}, mean)
+        assert not any(
+            "at once" in one or "mean" in one for one in comparison_remarks(replace(difference, scored=alone))
+        )
 
     def test_gates(self, difference):
         html = page(difference, gates=Gates(max_drop=0, min_agreement=0))

@@ -16,7 +16,8 @@ from retainer.training.request import LearnRequest
 
 
 def facts(where, annotated, found, sentences=100):
-    return {"where": where, "sentences": sentences, "types": {"genre": {"annotated": annotated, "found": found}}}
+    types = {"genre": {"annotated": annotated, "found": found}}
+    return {"where": where, "sentences": sentences, "annotated_sentences": 20, "types": types}
 
 
 class TestWords:
@@ -37,6 +38,11 @@ class TestWords:
     @pytest.mark.parametrize("where", [("text", 92.0, 80.0), ("text", 20.0, 35.0), ("data", 50.0, 30.0)])
     def test_nothing_to_say(self, where):
         assert prevalence_in_words(facts(*where)) == []
+
+    @pytest.mark.parametrize("number", [1, 19])
+    def test_a_few_sentences_have_no_share(self, number):
+        """All of one sentence is 100 %."""
+        assert prevalence_in_words(facts("data", 100.0, None, 0) | {"annotated_sentences": number}) == []
 
 
 class TestMeasured:
@@ -72,7 +78,7 @@ class TestMeasured:
 
     def test_without_text(self, task, learned):
         seen = prevalence(learned.tagger, task)
-        assert (seen["where"], seen["sentences"]) == ("data", 25)
+        assert (seen["where"], seen["sentences"], seen["annotated_sentences"]) == ("data", 25, 85)
         assert seen["types"]["city"]["found"] == self.having(learned, task.corpus.sentences[60:]) > 0
 
     def test_a_dev_file_is_what_f1_is_measured_on(self, task, learned):

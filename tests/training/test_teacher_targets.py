@@ -150,7 +150,9 @@ class TestLearning:
         before, after = ({type_: one.f1 for type_, one in v.evaluate(test).per_type.items()} for v in (pair, version))
         assert after["artist"] > before["artist"] + 10 and after["movie"] > before["movie"] - 5
         made = version.lineage.scores["balance"]
-        assert made["again"] == ["artist"] and made["new"] == {} and "learned more of artist (F1" in made["in_words"]
+        assert (
+            made["again"] == ["artist"] and made["new"] == {} and "learned more of artist (found " in made["in_words"]
+        )
         assert made["old"]["artist"]["after"] == version.lineage.scores["per_type"]["artist"]["f1"]
         assert set(version.lineage.scores["before"]) == {"artist"}
 

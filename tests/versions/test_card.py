@@ -86,7 +86,8 @@ def test_what_people_read(version, tmp_path):
     now, before = scores["per_type"]["artist"]["f1"], scores["before"]["artist"]["f1"]
     for part in (
         f"**gain** (new types, mean F1 on dev): {scores['per_type']['city']['f1']:.2f}",
-        f"**keep** (old types, mean F1 on the same dev set): {now:.2f}",
+        f"**keep** (old types, mean F1 on the same sentences): {now:.2f}",
+        "F1 now is that on dev, in which",
         f"**forget** (what the old types lost by it): {before - now:.2f} points",
         "60 sentences",
         "rdp (",
@@ -106,6 +107,9 @@ def test_what_was_not_measured_is_said(first, checkpoint, city, quick, tmp_path)
     second = learn(generate(200, seed=5, types=["city"]), first, recipe=quick, device="cpu")
     text = (second.save(tmp_path / "v2") / "README.md").read_text()
     assert "**keep** and **forget**: not measured" in text and "This version was not measured on artist:" in text
+    [results] = front(text)["model-index"][0]["results"]
+    assert "mean F1 on what was set aside" in text and "set aside, SHA-256" in results["dataset"]["name"]
+    assert " dev" not in text.split("## Types")[1].split("## Use")[0], "there was no dev file"
     renamed = retype.rename_types(second, {"city": "town"})
     text = (renamed.save(tmp_path / "v3") / "README.md").read_text()
     assert "f1 of town" in str(front(text)), "a new name changes no score"

@@ -193,6 +193,19 @@ class TestLog:
         assert [one["number"] for one in document["versions"]] == [4, 3, 2, 1]
         assert document["versions"][0]["types"] == ["artist", "town", "movie"]
 
+    def test_of_several_copies_the_recorded_one_is_named(self, models, run):
+        """A copy, or what rollback wrote, has the same hash; the record says what the parent was called."""
+        shutil.copytree(models / "v1", models / "a-copy")
+        (models / "b-link").symlink_to("v3")
+        places = [one["place"] for one in json.loads(run("log", "v4", "--json")[1])["versions"]]
+        assert places == ["v4", "v3", "v2", "v1"]
+        assert json.loads(run("log", "a-copy", "--json")[1])["versions"][0]["place"] == "a-copy", (
+            "the one that is asked"
+        )
+        (models / "v1").rename(models / "zero")
+        places = [one["place"] for one in json.loads(run("log", "v4", "--json")[1])["versions"]]
+        assert places[-1] == "a-copy", "none bears the name, and both are that version"
+
     def test_of_a_foreign_beginning(self, checkpoint, city, quick, run, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         learn(city, checkpoint("O", "B-x", "I-x"), recipe=quick, device="cpu", out=tmp_path / "v")

@@ -36,6 +36,7 @@ def dry_run_lines(seen: Preview) -> list[str]:
         f"method        {seen.method}, at most {amount(seen.steps, 'step')} of {sentences(seen.batch)}{beside}",
         f"time          about {duration(seen.seconds)}"
         + (" if it does not stop early, and the dev scores" * bool(seen.dev and seen.dev["chooses"])),
+        *seen.warnings,
         *(_found_lines(seen) if seen.pseudo_labels is None else _pseudo_label_lines(seen)),
         "",
         "nothing was learned and nothing was written",

@@ -7,7 +7,9 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from retainer.comparison.effect_words import TRAINING_PLACE, to_keep
 from retainer.errors import printable, shortened
+from retainer.metrics.few import is_few
 from retainer.plurals import sentences
 
 if TYPE_CHECKING:
@@ -82,10 +84,10 @@ def balance_table(balance: Mapping[str, Any]) -> Table:
     table = Table(title=f"on {sentences(balance['sentences'])} {balance['place']}", box=SIMPLE, title_justify="left")
     table.add_column("type")
     fates = ("found before", "kept", "moved", "relabelled", "lost", "given", "corrected") if balance["old"] else ()
-    for column in (*fates, "F1"):
+    for column in (*fates, "F1 in training" if balance["place"] == TRAINING_PLACE else "F1"):
         table.add_column(column, justify="right")
     for type_, one in balance["old"].items():
-        after = "" if one["before"] is None else f"{one['before']:.2f} → {one['after']:.2f}"
+        after = "" if one["before"] is None else f"{one['before']:.2f} → {one['after']:.2f} of {one['support']}"
         table.add_row(cell(type_), *_fate(one), after)
     if len(balance["old"]) > 1:
         table.add_row("all old types", *_fate(balance["all"]), "")
@@ -96,10 +98,10 @@ def balance_table(balance: Mapping[str, Any]) -> Table:
 
 
 def _fate(one: Mapping[str, Any]) -> list[str]:
-    """Write what became of some entities: kept and lost ones also as shares of what there was to keep."""
-    there = one["found"] - one["given"] - one["corrected"]
+    """Write what became of some entities: of enough of them also as shares of what there was to keep."""
+    there = to_keep(one)
     shares = {"kept": "", "relabelled": "", "lost": ""}
-    if there:
+    if there and not is_few(there):
         shares = {kind: f" ({100 * one[kind] / there:.1f} %)" for kind in shares}
     kinds = ("kept", "moved", "relabelled", "lost", "given", "corrected")
     return [str(one["found"]), *(f"{one[kind]}{shares.get(kind, '')}" for kind in kinds)]

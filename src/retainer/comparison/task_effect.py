@@ -16,26 +16,13 @@ from typing import Any
 
 from retainer.comparison.agreement import AgreementCounter, TypeAgreement
 from retainer.comparison.changes import Change, changes
+from retainer.comparison.effect_words import effect_in_words
 from retainer.data.corpus import Corpus
 from retainer.data.spans import Sentence, Span
-from retainer.decimals import decimals
 from retainer.metrics.calibration import fit_curves
-from retainer.metrics.f1 import Scores, gold_spans, score, spans_by_sentence
+from retainer.metrics.f1 import Score, Scores, gold_spans, score, spans_by_sentence
 from retainer.model.predict import find, scores_of
 from retainer.model.tagger import Tagger
-from retainer.plurals import entities, sentences
-
-SLIGHT_DROP = 0.05
-"""A drop by fewer points of F1 is not reported."""
-
-LEAST_ENTITIES_NAMED = 5
-"""The share kept of a type is named from so many entities on: one of one is 0 % or 100 %, which says nothing."""
-
-SHARE_TO_WARN = 200 / 3
-"""A type of which a smaller share was kept, in percent, is a type that was mostly forgotten."""
-
-LEAST_ENTITIES_TO_WARN = 20
-"""From so many entities on such a share is no accident."""
 
 
 @dataclass(frozen=True)
@@ -120,11 +107,7 @@ def task_effect(
     effect: dict[str, Any] = {
         **data,
         "old": {
-            type_: {
-                **fate,
-                "before": measured.before.per_type[type_].f1 if type_ in counted else None,
-                "after": counted[type_].f1 if type_ in counted else None,
-            }
+            type_: {**fate, **_before_and_after(measured.before.per_type[type_], counted.get(type_))}
             for type_, fate in measured.fates.items()
         },
         "all": dict(measured.total),
@@ -133,6 +116,7 @@ def task_effect(
                 "f1": counted[type_].f1 if type_ in counted else None,
                 "support": counted[type_].support if type_ in counted else 0,
                 "found": measured.after.per_type[type_].predicted,
+                "correct": counted[type_].correct if type_ in counted else 0,
             }
             for type_ in taught
             if type_ not in measured.fates
@@ -142,76 +126,14 @@ def task_effect(
     return {**effect, "in_words": effect_in_words(effect)}
 
 
-def effect_in_words(effect: Mapping[str, Any]) -> str:
-    """Report in one sentence what was kept, gained and forgotten."""
-    retaught = effect["again"]
-    learned = [f"{type_} {_at(one['f1'])}" for type_, one in effect["new"].items()]
-    parts = [
-        _kept(effect),
-        f"learned {', '.join(learned)}" if learned else "",
-        f"learned more of {', '.join(_more(type_, effect['old'][type_]) for type_ in retaught)}" if retaught else "",
-        _forgot(effect["old"]),
-        _warning(effect["old"]),
-        _never(effect),
-    ]
-    return "; ".join(part for part in parts if part)
-
-
-def _warning(old: Mapping[str, Mapping[str, Any]]) -> str:
-    """Name the old types that hardly survived: a mean over all types hides them."""
-    few = [
-        type_ for type_, one in old.items() if _to_keep(one) >= LEAST_ENTITIES_TO_WARN and one["share"] < SHARE_TO_WARN
-    ]
-    if not few:
-        return ""
-    return f"warning, keeps little of {', '.join(few)}: --text, --exemplars, a dev file or another method keep more"
-
-
-def _never(effect: Mapping[str, Any]) -> str:
-    """Name the new types that are never found: a version that has learned nothing must not look like one that has."""
-    never = [type_ for type_, one in effect["new"].items() if not one["found"]]
-    return f"never finds {', '.join(never)}: more data, more epochs or another method" if never else ""
-
-
-def _at(f1: float | None) -> str:
-    return "(not annotated there)" if f1 is None else f"at F1 {f1:.1f}"
-
-
-def _more(type_: str, one: Mapping[str, Any]) -> str:
-    return (
-        f"{type_} {_at(None)}" if one["before"] is None else f"{type_} (F1 {one['before']:.1f} to {one['after']:.1f})"
-    )
-
-
-def _kept(effect: Mapping[str, Any]) -> str:
-    if not effect["old"]:
-        return ""
-    total, where = effect["all"], f"{sentences(effect['sentences'])} {effect['place']}"
-    gave = f", gave {total['given']} to new types" if total["given"] else ""
-    if total["share"] is None:
-        return f"the previous version found nothing to keep in {where}{gave}"
-    found = f"{total['kept']} of {entities(_to_keep(total))} in {where}"
-    return f"kept {total['share']:.1f} % of what the previous version found ({found}){_least(effect)}{gave}"
-
-
-def _to_keep(fate: Mapping[str, Any]) -> int:
-    """Count the entities whose loss would be one."""
-    return int(fate["found"] - fate["given"] - fate["corrected"])
-
-
-def _least(effect: Mapping[str, Any]) -> str:
-    """Name the type of which the smallest share was kept, among those with enough entities to name one."""
-    shares = {type_: one["share"] for type_, one in effect["old"].items() if _to_keep(one) >= LEAST_ENTITIES_NAMED}
-    worst = min(shares, key=lambda type_: shares[type_], default=None)
-    if worst is None or shares[worst] >= effect["all"]["share"]:
-        return ""
-    return f", least of {worst} ({shares[worst]:.1f} %)"
-
-
-def _forgot(old: Mapping[str, Mapping[str, Any]]) -> str:
-    """Name the old types whose F1 fell, as far as they are annotated."""
-    fell = {type_: one["after"] - one["before"] for type_, one in old.items() if one["before"] is not None}
-    forgotten = [f"{type_} {decimals(by, 1)}" for type_, by in fell.items() if by < -SLIGHT_DROP]
-    if forgotten:
-        return f"forgot: {', '.join(forgotten)}"
-    return "forgot nothing" if fell and len(fell) == len(old) else ""
+def _before_and_after(before: Score, after: Score | None) -> dict[str, Any]:
+    """Return F1 of an old type in both versions, and the counts that say what it is worth; nothing without gold."""
+    if after is None:
+        return {"before": None, "after": None, "support": 0, "correct_before": 0, "correct_after": 0}
+    return {
+        "before": before.f1,
+        "after": after.f1,
+        "support": after.support,
+        "correct_before": before.correct,
+        "correct_after": after.correct,
+    }

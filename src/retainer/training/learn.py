@@ -103,6 +103,8 @@ def learn_version(request: LearnRequest, options: RunOptions) -> Version:
     parent = require_storable_parent(task.version.place, task.version.types) if options.keep_parent else None
     if options.reproduces is not None:
         options.reproduces.check(task.facts, task.version.lineage.own_hash, options.progress)
+    for warning in task.warnings:
+        options.progress.warn(warning)
     for note in task.notes:
         options.progress.note(note)
     run = _Run(task, options)

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from retainer.comparison.effect_words import TRAINING_PLACE
 from retainer.data.corpus import Corpus, fingerprint
+from retainer.data.scarcity import scarcity
 from retainer.methods import Method
 from retainer.training.oversampling import uneven
 from retainer.training.recipe import Recipe
@@ -57,7 +59,7 @@ class LearnTask:
     @property
     def place(self) -> str:
         """Where those sentences come from, in words."""
-        return "of the dev set" if self.dev_given else "it learned from" if self.dev is None else "set aside"
+        return "of the dev set" if self.dev_given else TRAINING_PLACE if self.dev is None else "set aside"
 
     @cached_property
     def annotated(self) -> tuple[str, ...]:
@@ -72,6 +74,12 @@ class LearnTask:
         """The new types that are complete in no sentence, where the data say what is."""
         said = self.data.train.complete
         return [] if said is None else [type_ for type_ in self.new if not said[type_]]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What will hardly go well, said before anything is learned."""
+        little = scarcity(self.corpus, self.new)
+        return [f"warning: {little}"] if little else []
 
     @property
     def notes(self) -> list[str]:

@@ -38,7 +38,7 @@ def prevalence(student: Tagger, task: LearnTask) -> dict[str, Any]:
         }
         for type_ in task.new
     }
-    return {"where": where, "sentences": len(found), "types": types}
+    return {"where": where, "sentences": len(found), "annotated_sentences": len(measured), "types": types}
 
 
 def _elsewhere(task: LearnTask) -> tuple[str, Sequence[Sentence]]:
@@ -60,7 +60,9 @@ def _found(student: Tagger, sentences: Sequence[Sentence], types: Sequence[str])
 
 
 def prevalence_in_words(facts: Mapping[str, Any]) -> list[str]:
-    """Write a warning for every type whose F1 flatters, and what to do."""
+    """Write a warning for every type whose F1 flatters, and what to do; of a few sentences no share is known."""
+    if facts["annotated_sentences"] < LEAST_LOOKED_AT:
+        return []
     return [_warning(type_, one, facts) for type_, one in facts["types"].items() if _flatters(one, facts["where"])]
 
 

@@ -56,6 +56,8 @@ class Preview:
     found: dict[str, dict[str, Any]] | None
     """Entities of old types the old version finds where nothing is annotated, which a method with a teacher learns to
     keep: how many, and the first few; None without a teacher."""
+    warnings: tuple[str, ...] = ()
+    """What a run would warn of before it learns."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON document, under the keys it has always had."""
@@ -87,6 +89,7 @@ def preview(task: LearnTask) -> Preview:
         seconds=seconds,
         pseudo_labels=pseudo_labels,
         found=None if found is None else {type_: _shown(places) for type_, places in found.items()},
+        warnings=tuple(task.warnings),
     )
 
 

@@ -12,12 +12,14 @@ from typing import Any
 
 import yaml
 
+from retainer.metrics.few import is_few
 from retainer.plurals import entities, sentences
 from retainer.versions.history import (
     Origin,
     RecordedScores,
     describe_prior,
     describe_version,
+    is_set_aside,
     learned_last,
     origins,
     short_hash,
@@ -49,9 +51,9 @@ returns entities in pieces; the folder `export --plain` writes gives it the same
 _LIMITS = (
     "Entities are flat: none lies inside another.",
     "A score is the probability the model gives to its own answer. `retainer predict --calibrated` corrects it for "
-    "types that had enough entities on dev.",
+    "types that had enough entities to measure it on.",
     "Language, domain and blind spots are those of the data it was taught with. Nothing was done to look for bias.",
-    "F1 on dev may be the figure the epoch was chosen by, and then flatters. Measure on data of your own: "
+    "F1 above may be the figure the epoch was chosen by, and then flatters. Measure on data of your own: "
     "`retainer evaluate FOLDER DATA`.",
 )
 _MEMORY = (
@@ -69,7 +71,7 @@ def card(lineage: Lineage, name: str, remembers: bool = False, *, piped: bool = 
     known = origins(lineage)
     parts = {
         f"{escape_markdown(name)}: finds {_list(known) or 'nothing'}": [_summary(lineage)],
-        "Types": [_means(known), _types(lineage, known)],
+        "Types": [_means(lineage, known), _types(lineage, known)],
         "Use": [_USE if piped else _USE_WITH_OWN_LABELS],
         "How it came about": [_made(lineage), _versions(chain)],
         "Limits": [_limits(lineage, known, remembers)],
@@ -122,7 +124,8 @@ def _front(lineage: Lineage, name: str, known: Mapping[str, Origin]) -> dict[str
 
 def _results(lineage: Lineage, name: str, metrics: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the scores as the hub wants them: shares of one, each with its name, and what they were measured on."""
-    data = {"name": f"dev set, SHA-256 {short_hash(lineage.data['dev_sha256'])}", "type": "unknown", "split": "dev"}
+    part = "part of the training data set aside" if is_set_aside(lineage) else "dev set"
+    data = {"name": f"{part}, SHA-256 {short_hash(lineage.data['dev_sha256'])}", "type": "unknown", "split": "dev"}
     task = {"type": "token-classification", "name": "Named entity recognition"}
     return {
         "name": on_one_line(name) or "retainer",
@@ -145,24 +148,31 @@ def _summary(lineage: Lineage) -> str:
     )
 
 
-def _means(known: Mapping[str, Origin]) -> str:
+def _where(lineage: Lineage) -> str:
+    """Say what the last training was measured on: a dev file, or what `learn` set aside of its own data."""
+    last = learned_last(lineage)
+    return "what was set aside" if last and is_set_aside(last) else "dev"
+
+
+def _means(lineage: Lineage, known: Mapping[str, Origin]) -> str:
     """Report what the last training gained, kept and forgot, as far as it was measured."""
     new = [origin.now["f1"] for origin in known.values() if origin.now and not origin.before]
     old = [(origin.before["f1"], origin.now["f1"]) for origin in known.values() if origin.before and origin.now]
     if not new and not old:
         return "No score was measured."
-    lines = [f"- **gain** (new types, mean F1 on dev): {_mean(new)}"]
+    lines = [f"- **gain** (new types, mean F1 on {_where(lineage)}): {_mean(new)}"]
     if old:
         lines += [
-            f"- **keep** (old types, mean F1 on the same dev set): {_mean([after for _, after in old])}",
+            f"- **keep** (old types, mean F1 on the same sentences): {_mean([after for _, after in old])}",
             f"- **forget** (what the old types lost by it): {_mean([before - after for before, after in old])} points",
         ]
     kept, there = _agreed(known)
     if there:
-        share = f"{100 * kept / there:.2f} %, {kept} of {entities(there)}"
+        percentage = "" if is_few(there) else f"{100 * kept / there:.2f} %, "
+        share = f"{percentage}{kept} of {entities(there)}"
         lines.append(f"- **agreement** (what the previous version found in these sentences, still found): {share}")
     elif not old and any(origin.now is None for origin in known.values()):
-        lines.append("- **keep** and **forget**: not measured, because the dev set has no old types")
+        lines.append(f"- **keep** and **forget**: not measured, because no old type is annotated in {_where(lineage)}")
     return "\n".join(lines)
 
 
@@ -195,9 +205,10 @@ def _types(lineage: Lineage, known: Mapping[str, Origin]) -> str:
         )
         for type_, origin in known.items()
     ]
-    head = ("type", "learned in", "F1 when learned", "F1 before", "F1 now", "entities in dev", "still found", "remarks")
+    head = ("type", "learned in", "F1 when learned", "F1 before", "F1 now", "entities", "still found", "remarks")
     legend = (
-        "F1 of whole entities on dev, in percent. Still found: what the previous version found in these sentences, "
+        f"F1 of whole entities, in percent; F1 now is that on {_where(lineage)}, in which there are so many entities. "
+        "Still found: what the previous version found in these sentences, "
         "less what the annotation contradicts. Empty: not measured."
     )
     return f"{_table(head, rows)}\n\n{legend}"

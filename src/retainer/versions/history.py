@@ -33,9 +33,13 @@ class Origin:
     version: int
     """The version that brought it, from 1; 0 if it was there before the chain begins."""
     then: RecordedScores | None = None
-    """Its scores on the dev set of the task that taught it."""
+    """Its scores on the dev set of the task that taught it, or on what was set aside."""
+    then_aside: bool = False
+    """Whether those were sentences that `learn` set aside itself, and not a dev file."""
     now: RecordedScores | None = None
     """Its scores in the present version; None if they were not measured after the last training."""
+    now_aside: bool = False
+    """Whether those were sentences that `learn` set aside itself, and not a dev file."""
     before: RecordedScores | None = None
     """Its scores on the same dev set before the last task."""
     fate: Mapping[str, Any] | None = None
@@ -57,6 +61,14 @@ def origins(lineage: Lineage) -> dict[str, Origin]:
     return known
 
 
+def is_set_aside(one: Lineage) -> bool:
+    """Return whether a version was measured on sentences that `learn` set aside, and not on a dev file.
+
+    They are few and come from the data it learned from, so a score on them is worth less.
+    """
+    return one.data.get("dev_given") is False
+
+
 def learned_last(lineage: Lineage) -> Lineage | None:
     """Return the last record of a chain in which anything was trained."""
     return next((one for one in reversed(versions_of(lineage)) if not one.change), None)
@@ -66,9 +78,10 @@ def _learned(known: Mapping[str, Origin], number: int, one: Lineage) -> dict[str
     """Add what a task brought; earlier scores of older types no longer hold."""
     now, before = one.scores.get("per_type", {}), one.scores.get("before", {})
     fates = one.scores.get("balance", {}).get("old", {})
-    new = {type_: Origin(number, now.get(type_), now.get(type_)) for type_ in one.tasks[-1]}
+    aside = is_set_aside(one)
+    new = {type_: Origin(number, now.get(type_), aside, now.get(type_), aside) for type_ in one.tasks[-1]}
     old = {
-        type_: replace(origin, now=now.get(type_), before=before.get(type_), fate=fates.get(type_))
+        type_: replace(origin, now=now.get(type_), now_aside=aside, before=before.get(type_), fate=fates.get(type_))
         for type_, origin in known.items()
         if type_ not in new
     }

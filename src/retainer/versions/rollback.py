@@ -12,6 +12,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from retainer.errors import InputError
@@ -172,13 +173,24 @@ def _sources(target: RollbackTarget, places: list[Path]) -> Iterator[tuple[Path,
 
 
 def versions_beside(folder: Path) -> dict[str, Path]:
-    """Return the versions that lie beside one, by their hashes."""
+    """Return the versions that lie beside one, by their hashes; of several copies, the one with the recorded name."""
     found: dict[str, Path] = {}
+    names = _recorded_names(folder)
     for place in _places(folder, None):
         with contextlib.suppress(InputError):
             if has_record(place):
-                found.setdefault(Lineage.read(place).own_hash, place)
+                hash_ = Lineage.read(place).own_hash
+                if hash_ not in found or found[hash_].name != names.get(hash_) == place.name:
+                    found[hash_] = place
     return found
+
+
+def _recorded_names(folder: Path) -> dict[str, str]:
+    """Return what the folders of the earlier versions were called, by hash: each record names that of its parent."""
+    with contextlib.suppress(InputError):
+        chain = versions_of(Lineage.read(folder))
+        return {before.own_hash: after.parent_name for before, after in pairwise(chain)}
+    return {}
 
 
 def _places(folder: Path, look: Path | None) -> Iterator[Path]:

@@ -80,15 +80,19 @@ def test_the_curves_are_those_of_the_records(page, server):
     assert heights[low - 1] >= heights[high - 1]
 
 
-def with_lineage(page, server, scores, names=("v1", "v2", "v3")):
+def with_lineage(page, server, scores, names=("v1", "v2", "v3"), data=None):
     """Show the versions of a made-up lineage, with F1 by type and version; None was not measured."""
     answer = httpx2.get(f"{server.address}/v1/versions").json()
     first = answer["versions"][0]
     steps = [
         {
             **{"number": number, "hash": f"{number}" * 64, "served_as": name, "what": "learned", "gained": []},
-            **{"types": list(scores), "change": {}, "data": {}},
-            "scores": {"per_type": {type_: {"f1": f1[number - 1]} for type_, f1 in scores.items() if f1[number - 1]}},
+            **{"types": list(scores), "change": {}, "data": data or {}},
+            "scores": {
+                "per_type": {
+                    type_: {"f1": f1[number - 1], "support": 7} for type_, f1 in scores.items() if f1[number - 1]
+                }
+            },
         }
         for number, name in enumerate(names, 1)
     ]
@@ -119,6 +123,15 @@ def test_only_what_was_measured_is_drawn(page, server):
     assert strokes == 3 + 6 + 5 + 1  # curves, dots, the grid, and the version on show
     legend = page.locator("#travel-curves .legend li").all_inner_texts()
     assert legend == ["a 50.0 in z", "c 20.0 in x", "b 30.0 in x"]
+
+
+def test_what_learn_set_aside_is_not_called_a_dev_set(page, server):
+    with_lineage(page, server, {"a": (80, 60, 50)}, data={"dev_given": False})
+    about = page.inner_text("#travel-step").replace("\n", " ")
+    assert "F1 on what was set aside a 50.0 (7 entities)" in about and "dev" not in about
+    with_lineage(page, server, {"a": (80, 60, 50)}, data={"dev_given": True})
+    about = page.inner_text("#travel-step").replace("\n", " ")
+    assert "F1 on its dev set a 50.0" in about and "entities" not in about
 
 
 CUT = """

@@ -13,7 +13,8 @@ from retainer.errors import InputError, nearest, unknown
 from retainer.files import in_words, require_free, size_of
 from retainer.methods import METHODS, learnable
 from retainer.methods import method as find_method
-from retainer.plurals import sentences
+from retainer.metrics.few import LEAST_ENTITIES_NAMED
+from retainer.plurals import entities, sentences
 from retainer.training.recipe import RECIPE_FIELDS, Recipe
 from retainer.training.recipe import recipe as find_recipe
 from retainer.training.reproduce import Reproduction, record_of
@@ -174,25 +175,30 @@ def configure(recipe: str, method: str, changes: dict[str, Any]) -> tuple[Recipe
     return find_recipe(recipe).changed(changed), find_method(method, fields)
 
 
-def _reached(record: Lineage) -> float | None:
-    """Return the F1 of what was taught: what the epoch was chosen by, or else what was seen in the end, if anything."""
-    if record.scores["dev"] is not None:
-        return float(record.scores["dev"])
-    seen = [record.scores["per_type"].get(type_) for type_ in (*record.tasks[-1], *record.again)]
-    found = [one["f1"] for one in seen if one]
-    return sum(found) / len(found) if found else None
+def _is_poor(record: Lineage) -> bool:
+    """Return whether hardly anything of what was taught is found; of a handful of entities that is not known."""
+    rows = [record.scores["per_type"].get(type_) for type_ in (*record.tasks[-1], *record.again)]
+    seen = [row for row in rows if row]
+    if sum(row["support"] for row in seen) < LEAST_ENTITIES_NAMED:
+        return False
+    chosen_by = record.scores["dev"]
+    return bool((sum(row["f1"] for row in seen) / len(seen) if chosen_by is None else chosen_by) < POOR)
 
 
 def _dev_score(record: Lineage) -> str:
-    """Return the score the epoch was chosen by, or say why none was."""
-    if record.scores["dev"] is not None:
+    """Return the score the epoch was chosen by, or say why none was; what learn set aside itself is no dev file."""
+    scores = record.scores
+    if scores["dev"] is not None:
         new = "what was taught" if record.again else "the new types"
         measured = {"new": new, "all": "all types", "last": ""}[record.recipe["select"]]
-        return f"{record.scores['dev']:.2f} on {measured}"
+        if record.data["dev_given"]:
+            return f"dev F1    {scores['dev']:.2f} on {measured}"
+        aside = entities(sum(row["support"] for row in scores["per_type"].values()))
+        return f"F1        {scores['dev']:.2f} on {measured}, {aside} set aside"
     if record.recipe["select"] == "last":
-        return "not used to choose: the last epoch was asked for (--set.select last)"
+        return "dev F1    not used to choose: the last epoch was asked for (--set.select last)"
     why = f"not used to choose: {TOO_FEW_TO_CHOOSE}" if record.data["dev_sentences"] else f"not measured: {TOO_FEW}"
-    return f"{why}, so the last epoch was kept; give --dev FILE if you can"
+    return f"dev F1    {why}, so the last epoch was kept; give --dev FILE if you can"
 
 
 def _summary(version: Version, out: str, seconds: float) -> str:
@@ -210,8 +216,8 @@ def _summary(version: Version, out: str, seconds: float) -> str:
         lines.append(f"text      {sentences(record.data['text']['sentences'])} without annotation")
     if prior := describe_prior(record.prior, record.blend):
         lines.append(f"prior     {prior}")
-    lines += [f"dev F1    {_dev_score(record)}", f"version   {out}"]
-    if (reached := _reached(record)) is not None and reached < POOR:
+    lines += [_dev_score(record), f"version   {out}"]
+    if _is_poor(record):
         lines.append(
             f"poor      hardly anything new is found yet; more epochs than {made}, more data or another method"
         )

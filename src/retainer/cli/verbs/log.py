@@ -7,7 +7,7 @@ from typing import Any
 
 from retainer.cli.output import say, say_json
 from retainer.methods import describe_method
-from retainer.plurals import amount, sentences
+from retainer.plurals import amount, entities, sentences
 from retainer.versions.history import describe_prior, describe_version, short_hash, versions_of
 from retainer.versions.lineage import Lineage
 from retainer.versions.rollback import require_record, versions_beside
@@ -51,7 +51,7 @@ def _lines(one: dict[str, Any]) -> list[str]:
         lines.append(f"{describe_method(one['method'], one['fields'])}, {_data(one['data'])}, seed {one['seed']}")
     if prior := describe_prior(one["prior"], one["blend"]):
         lines.append(f"prior correction: {prior}")
-    lines += _scores(one["scores"])
+    lines += _scores(one["scores"], aside=one["data"].get("dev_given") is False)
     return [head, *(f"│   {line}" for line in lines), "│"]
 
 
@@ -62,17 +62,21 @@ def _data(data: dict[str, Any]) -> str:
     return f"{sentences(data.get('sentences', 0))} ({counts}){kept}{text}"
 
 
-def _scores(scores: dict[str, Any]) -> list[str]:
+def _scores(scores: dict[str, Any], *, aside: bool) -> list[str]:
+    """Write F1 by type, with the number of entities where `learn` set them aside, and what became of every type."""
     balance = scores.get("balance", {})
     said = [balance["in_words"]] if balance.get("old") else []  # of a first version the scores say it all
     if scores.get("dev") is None and not scores.get("per_type"):  # the last epoch of some data set aside has the latter
-        return ["dev F1 not measured", *said] if scores else []
+        return ["F1 not measured", *said] if scores else []
     before = scores.get("before", {})
     parts = [
-        f"{type_} {one['f1']:.2f}" + (f" (before {before[type_]['f1']:.2f})" if type_ in before else "")
+        f"{type_} {one['f1']:.2f}"
+        + (f" ({entities(one['support'])})" if aside else "")
+        + (f" (before {before[type_]['f1']:.2f})" if type_ in before else "")
         for type_, one in scores.get("per_type", {}).items()
     ]
-    return [f"dev F1 {', '.join(parts) or format(scores['dev'], '.2f')}", *said]
+    where = "F1 on what was set aside:" if aside else "dev F1"
+    return [f"{where} {', '.join(parts) or format(scores['dev'], '.2f')}", *said]
 
 
 def _beginning(first: Lineage) -> str:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from retainer.cli.output import say, say_json
 from retainer.errors import InputError, disk_refusals
 from retainer.files import in_words, require_free, size_of
+from retainer.plurals import entities
 from retainer.versions.history import describe_change, origins, short_hash
 
 if TYPE_CHECKING:
+    from retainer.versions.history import Origin
     from retainer.versions.version import Version
 
 
@@ -31,22 +33,34 @@ def types(model: str, /, *, json: bool = False) -> None:
     known = origins(version.lineage) if version.lineage.created else {}
     rows: list[dict[str, Any]] = []
     for type_ in version.types:
-        origin, labels = known.get(type_), [version.tagger.labels.names[at] for at in version.tagger.labels.of([type_])]
         rows.append(
             {
                 "type": type_,
-                "version": origin.version if origin else None,
-                "f1": origin.now["f1"] if origin and origin.now else None,
-                "f1_when_learned": origin.then["f1"] if origin and origin.then else None,
-                "story": origin.story if origin else "",
+                **_origin_facts(known.get(type_)),
                 "pending": type_ in version.lineage.pending,
-                "labels": labels,
+                "labels": [version.tagger.labels.names[at] for at in version.tagger.labels.of([type_])],
             }
         )
     if json:
         say_json({"model": model, "types": rows})
     else:
         say("\n".join(_line(row) for row in rows))
+
+
+def _origin_facts(origin: Origin | None) -> dict[str, Any]:
+    """Return where a type comes from and its F1, with what that was measured on; of a foreign type nothing is known."""
+    if origin is None:
+        names = ("version", "f1", "f1_when_learned", "support", "set_aside")
+        return {**dict.fromkeys(names), "story": ""}
+    seen, aside = (origin.now, origin.now_aside) if origin.now else (origin.then, origin.then_aside)
+    return {
+        "version": origin.version,
+        "f1": origin.now["f1"] if origin.now else None,
+        "f1_when_learned": origin.then["f1"] if origin.then else None,
+        "support": seen["support"] if seen else None,
+        "set_aside": aside if seen else None,
+        "story": origin.story,
+    }
 
 
 def _line(row: dict[str, Any]) -> str:
@@ -58,10 +72,11 @@ def _line(row: dict[str, Any]) -> str:
 
 def _f1(row: dict[str, Any]) -> str:
     """Say how well a type is found, as far as that was ever measured; of a foreign model nothing is known."""
+    where = f"{entities(row['support'])} set aside" if row["set_aside"] else "dev"
     if row["f1"] is not None:
-        return f"F1 {row['f1']:.2f} on dev"
+        return f"F1 {row['f1']:.2f} on {where}"
     if row["f1_when_learned"] is not None:
-        return f"F1 {row['f1_when_learned']:.2f} on dev when it was learned, not measured since"
+        return f"F1 {row['f1_when_learned']:.2f} on {where} when it was learned, not measured since"
     return "" if row["version"] is None else "F1 not measured"
 
 

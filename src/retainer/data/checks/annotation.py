@@ -9,13 +9,12 @@ from retainer.data.checks.finding import EXAMPLES_SHOWN, Finding
 from retainer.data.corpus import Corpus
 from retainer.data.picked import picked_for
 from retainer.data.place import Place, place_in, place_of
+from retainer.data.scarcity import ANNOTATE_MORE, FEW_SENTENCES, FEW_TO_LEARN_FROM, WHAT_TO_EXPECT
 from retainer.data.spans import Sentence, Span
 from retainer.data.tasks import say_complete
 from retainer.data.words import word_offsets
 from retainer.errors import shortened
 
-_FEW_ENTITIES = 20
-"""Fewer entities than this teach a type badly."""
 _ANNOTATED_OFTEN = 3
 """A text annotated this often is expected to be annotated wherever it occurs."""
 CUT_WORDS = "entities that begin or end inside a word"
@@ -29,19 +28,26 @@ Surface = tuple[str, ...]
 
 def rare_types(corpus: Corpus, show: int = EXAMPLES_SHOWN) -> Iterator[Finding]:
     """Find types with too few entities to be learned well."""
-    rare = {type_: list[Place]() for type_, count in sorted(corpus.counts.items()) if count < _FEW_ENTITIES}
+    rare = {type_: list[Place]() for type_, count in sorted(corpus.counts.items()) if count < FEW_TO_LEARN_FROM}
     for row, sentence in enumerate(corpus if rare else (), 1):
         for span in (span for span in sentence.spans if span.type in rare):
             rare[span.type].append(place_in(sentence, row, span.start, span.end))
     for type_, places in rare.items():
-        advice = f"annotate more; {_FEW_ENTITIES} is little, 200 is comfortable"
+        advice = f"{WHAT_TO_EXPECT}; {ANNOTATE_MORE}"
         yield Finding(f"few entities of type {shortened(type_)}", len(places), advice, places[:show], "mend")
+
+
+def few_sentences(corpus: Corpus) -> Iterator[Finding]:
+    """Find a corpus of hardly any sentence."""
+    if corpus.counts and len(corpus) < FEW_SENTENCES:
+        advice = "annotate more: a type must be seen in different surroundings to be found in others"
+        yield Finding("few sentences in all", len(corpus), advice, weight="mend")
 
 
 def picked_types(corpus: Corpus, known: Sequence[str] = ()) -> Iterator[Finding]:
     """Find new types that most sentences have: F1 measured on a part of them flatters, if they were picked for it."""
     for type_, count in picked_for(corpus.sentences).items():
-        if type_ not in known and count >= _FEW_ENTITIES:
+        if type_ not in known and count >= FEW_TO_LEARN_FROM:
             yield Finding(
                 f"sentences with {shortened(type_)}, more than half of all",
                 count,

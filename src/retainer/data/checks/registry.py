@@ -8,6 +8,7 @@ from retainer.data.checks.annotation import (
     CUT_WORDS,
     conflicting_annotations,
     duplicate_texts,
+    few_sentences,
     missed_mentions,
     no_entities,
     odd_edges,
@@ -31,7 +32,11 @@ def findings(corpus: Corpus, known: Sequence[str] = (), show: int = EXAMPLES_SHO
     A finding names at most ``show`` places.
     """
     looks = (rare_types, duplicate_texts, conflicting_annotations, missed_mentions, odd_edges, long_texts, unsaid)
-    found = [*no_entities(corpus), *(finding for look in looks for finding in look(corpus, show))]
+    found = [
+        *no_entities(corpus),
+        *few_sentences(corpus),
+        *(finding for look in looks for finding in look(corpus, show)),
+    ]
     found += [*picked_types(corpus, known), *similar_types(corpus, known, show)]
     found += [*open_everywhere(corpus), *complete_without_entities(corpus)]
     found += reading_oddities(corpus, {finding.what for finding in found})

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from retainer.decimals import decimals, with_sign
+from retainer.metrics.significance import SIGNIFICANCE_LEVEL
 
 if TYPE_CHECKING:
     from retainer.comparison.agreement import TypeAgreement
@@ -168,9 +169,26 @@ def _certainty(difference: Difference) -> Iterator[str]:
     kept = difference.scored.kept
     worse = [f"{type_} ({with_sign(-drop)})" for type_, drop in worse_types(difference).items()]
     better = [f"{type_} ({with_sign(-one.drop)})" for type_, one in kept.items() if one.real and one.drop < 0]
-    yield f"Worse beyond chance: {', '.join(worse)}." if worse else "No old type got worse beyond chance."
+    verdict = f"Worse beyond chance: {', '.join(worse)}" if worse else "No old type got worse beyond chance"
+    yield f"{verdict}{_corrected(kept)}."
+    lost = difference.scored.forgotten
+    if lost and not worse and len(kept) > 1 and lost.difference > 0 and lost.p < SIGNIFICANCE_LEVEL:
+        yield f"Their mean F1 fell beyond chance, by {decimals(lost.difference)} ({interval_text(lost)})."
     if better:
         yield f"Better beyond chance: {', '.join(better)}."
+
+
+def _corrected(kept: Mapping[str, TypeComparison]) -> str:
+    """Explain where an interval leaves out zero and the verdict does not follow it: it is about all types at once."""
+    near = [
+        type_
+        for type_, one in kept.items()
+        if one.drop > 0 and not one.real and one.differences and one.differences["f1"].p < SIGNIFICANCE_LEVEL
+    ]
+    if not near:
+        return ""
+    whose = f"interval of {near[0]} leaves" if len(near) == 1 else f"intervals of {', '.join(near)} leave"
+    return f" (the {whose} out zero, but the test corrects for comparing {len(kept)} types at once)"
 
 
 def _fates(total: TypeAgreement) -> Iterator[str]:

@@ -9,7 +9,7 @@ export function drawVersionFacts(step, count) {
     ["when", step.created ? dateNode(step.created) : ""],
     ["data", dataText(step.data)],
     ["method", step.method && !step.change?.verb ? `${step.method}, seed ${step.seed}` : ""],
-    [step.data?.dev_given === false ? "F1 on what was set aside" : "F1 on its dev set", scoreNodes(step.scores)],
+    [isSetAside(step) ? "F1 on what was set aside" : "F1 on its dev set", scoreNodes(step)],
     ["hash", step.hash.slice(0, 12)],
   ];
   const rows = facts
@@ -42,12 +42,18 @@ function dataText(data) {
   return `${plural(data.sentences, "sentence")}${entities.length ? ` (${entities.join(", ")})` : ""}`;
 }
 
-function scoreNodes(scores) {
-  const before = new Map(Object.entries(scores?.before ?? {}));
-  return Object.entries(scores?.per_type ?? {}).flatMap(([type, score], at) => [
+/** Sentences that `learn` set aside itself are few, and no dev file: their number says what the score is worth. */
+function isSetAside(step) {
+  return step.data?.dev_given === false;
+}
+
+function scoreNodes(step) {
+  const before = new Map(Object.entries(step.scores?.before ?? {}));
+  return Object.entries(step.scores?.per_type ?? {}).flatMap(([type, score], at) => [
     at ? ", " : "",
     nameNode(type),
     ` ${score.f1.toFixed(1)}`,
+    isSetAside(step) ? ` (${plural(score.support, "entity", "entities")})` : "",
     before.has(type) ? ` (before ${before.get(type).f1.toFixed(1)})` : "",
   ]);
 }
