@@ -90,7 +90,7 @@ def test_what_people_read(version, tmp_path):
         "F1 now is that on dev, in which",
         f"**forget** (what the old types lost by it): {before - now:.2f} points",
         "60 sentences",
-        "rdp (",
+        "retain (",
         'pipeline("token-classification"',
         version.lineage.hash[:12],
         "## Limits",

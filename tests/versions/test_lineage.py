@@ -34,7 +34,7 @@ def made(tmp_path_factory, encoder, artist, city, quick):
     retype.rename_types(load(folder / "v2", device="cpu"), {"city": "town"}).save(folder / "v3")
     movie = generate(60, seed=8, types=["movie"])
     dev = replace(both, sentences=tuple(renamed))
-    learn(movie, folder / "v3", recipe=quick, device="cpu", dev=dev, out=folder / "v4")
+    learn(movie, folder / "v3", method="rdp", recipe=quick, device="cpu", dev=dev, out=folder / "v4")
     return folder
 
 

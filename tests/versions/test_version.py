@@ -57,7 +57,7 @@ def test_saving_and_loading_changes_nothing(grown, tmp_path, artist):
     assert again.types == grown.types and again.tagger.head.kind == grown.tagger.head.kind
     assert again.tag(artist.sentences) == grown.tag(artist.sentences)
     assert again.predict(TEXTS) == grown.predict(TEXTS)
-    assert again.lineage.tasks == (("artist",), ("city",)) and again.lineage.method == "rdp"
+    assert again.lineage.tasks == (("artist",), ("city",)) and again.lineage.method == "retain"
 
 
 def test_the_folder_holds_what_it_should(grown, tmp_path):
