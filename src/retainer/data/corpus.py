@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -22,6 +22,8 @@ class Corpus:
     format: str = ""
     scheme: str = ""
     oddities: Mapping[str, int] = field(default_factory=dict)
+    odd_places: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Where they are: a file and, where it is known, the line."""
 
     def __len__(self) -> int:
         """Count the sentences."""

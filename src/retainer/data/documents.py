@@ -93,8 +93,9 @@ def join_documents(documents: Sequence[Corpus], source: str) -> Corpus:
     """Make one corpus of documents in their order; where one ends is not kept."""
     sentences = tuple(sentence for document in documents for sentence in document)
     oddities = sum((Counter(document.oddities) for document in documents), Counter[str]())
+    places = {what: [at for one in documents for at in one.odd_places.get(what, ())] for what in oddities}
     format = documents[0].format if documents else ""
-    return Corpus(sentences, source, format, oddities=dict(oddities))
+    return Corpus(sentences, source, format, oddities=dict(oddities), odd_places=places)
 
 
 def hold_out_documents(documents: Sequence[Corpus]) -> tuple[list[Corpus], list[Corpus]]:

@@ -1,4 +1,4 @@
-"""A place in a corpus that a person is asked to look at: sentences by their numbers, and the words in question."""
+"""A place that a person is asked to look at: sentences by their numbers and the words in question, or a line."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ class Place:
     remark: str = ""
     further: int = 0
     """How many sentences more there are than those named."""
+    where: str = ""
+    """A file and a line, for what was noticed before there were sentences; they have no number then."""
 
     def __str__(self) -> str:
         """Write it on a line."""
         text = f": {self.text!r}" if self.text else ""
-        return f"{self._numbers()}{text}" + (f" ({self.remark})" if self.remark else "")
+        return f"{self.where or self._numbers()}{text}" + (f" ({self.remark})" if self.remark else "")
 
     def _numbers(self) -> str:
         parts = [str(row) for row in self.sentences] + ([f"{self.further} more"] if self.further else [])

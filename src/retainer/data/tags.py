@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from retainer.data.spans import Sentence, Span
 from retainer.errors import InputError, quoted
@@ -82,6 +82,16 @@ def detect_scheme(sequences: Iterable[Sequence[str]]) -> tuple[str, int]:
             previous = "" if kind in "ES" else type_
     scheme = _scheme(letters, seen)
     return scheme, 0 if scheme == "IOB1" else seen["bare I"]
+
+
+def bare_insides(tags: Sequence[str]) -> Iterator[int]:
+    """Yield the words of a sentence whose I- (or E-) continues no entity; outside of IOB1, where it begins one."""
+    previous = ""
+    for at, tag in enumerate(tags):
+        kind, type_ = split_tag(tag)
+        if kind in "IE" and type_ != previous:
+            yield at
+        previous = "" if kind in "ES" else type_
 
 
 def _scheme(letters: set[str], seen: Counter[str]) -> str:

@@ -18,7 +18,7 @@ from retainer.errors import shortened
 _ANNOTATED_OFTEN = 3
 """A text annotated this often is expected to be annotated wherever it occurs."""
 CUT_WORDS = "entities that begin or end inside a word"
-"""What the reader of running text notices too, without a place."""
+"""What the reader of running text notices too, and can name by its line alone."""
 _LONGEST_MENTION = 50
 """Longer texts are not searched for: they are no names, and every word would be compared with all of their words."""
 

@@ -20,7 +20,7 @@ from retainer.data.checks.finding import EXAMPLES_SHOWN, WEIGHT_MEANINGS, Findin
 from retainer.data.checks.names import similar_types
 from retainer.data.corpus import Corpus
 from retainer.data.formats.char_spans import EDGE_INSIDE_WORD
-from retainer.data.place import place_in
+from retainer.data.place import Place, place_in
 
 _LONG_TEXT = 400
 """Texts with more words than this are cut into several windows by most encoders."""
@@ -39,15 +39,17 @@ def findings(corpus: Corpus, known: Sequence[str] = (), show: int = EXAMPLES_SHO
     ]
     found += [*picked_types(corpus, known), *similar_types(corpus, known, show)]
     found += [*open_everywhere(corpus), *complete_without_entities(corpus)]
-    found += reading_oddities(corpus, {finding.what for finding in found})
+    found += reading_oddities(corpus, {finding.what for finding in found}, show)
     return sorted(found, key=lambda finding: list(WEIGHT_MEANINGS).index(finding.weight))
 
 
-def reading_oddities(corpus: Corpus, found: Container[str] = ()) -> Iterator[Finding]:
-    """Report what the reader noticed, unless it was found, with its places, in what was read."""
+def reading_oddities(corpus: Corpus, found: Container[str] = (), show: int = EXAMPLES_SHOWN) -> Iterator[Finding]:
+    """Report what the reader noticed, unless it was found, with its sentences, in what was read."""
     for what, count in corpus.oddities.items():
         if what != EDGE_INSIDE_WORD or CUT_WORDS not in found:
-            yield Finding(what, count, "accepted as it stands; look at the file if you did not expect it")
+            lines = [where for where in corpus.odd_places.get(what, ()) if where != corpus.source]
+            places = [Place((), where=where) for where in lines[:show]]
+            yield Finding(what, count, "accepted as it stands; look at the file if you did not expect it", places)
 
 
 def long_texts(corpus: Corpus, show: int = EXAMPLES_SHOWN) -> Iterator[Finding]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from retainer.data.formats.offset_units import (
 )
 from retainer.data.formats.standoff import StandoffTag, line_to_write, place_tags, same_text
 from retainer.data.lines import error_location, is_blank, numbered_lines, write_sentences
+from retainer.data.oddities import Oddities
 from retainer.data.spans import Sentence, Span
 from retainer.data.text_files import read_text_file
 from retainer.data.words import Offset
@@ -81,13 +81,15 @@ def read_brat(text: str, source: str = "memory") -> Corpus:
 
 def read_brat_pair(text: str, annotations: str, place: str, source: str) -> Corpus:
     """Read a text and its annotations from the file ``place``; a line with a visible character is a sentence."""
-    oddities: Counter[str] = Counter()
+    oddities = Oddities(place)
     bounds = _text_bounds(annotations, place, oddities)
     candidates = _UNITS if "\r\n" in text else _UNITS[1:]
     unit = find_offset_unit(text, candidates, lambda unit: all(_fits(bound, unit, text) for bound in bounds))
+    oddities.where = place
     oddities.update(unit.oddities if bounds else [])
     tags = [tag for bound in bounds if (tag := _tag(bound, unit, text, place, oddities))]
-    return Corpus(place_tags(text, tags, place, oddities), source, "brat", oddities=dict(+oddities))
+    sentences = place_tags(text, tags, place, oddities)
+    return Corpus(sentences, source, "brat", oddities=dict(+oddities), odd_places=oddities.places)
 
 
 def write_brat(sentences: Iterable[Sentence]) -> dict[str, str]:
@@ -103,12 +105,13 @@ def write_brat(sentences: Iterable[Sentence]) -> dict[str, str]:
 # ------------------------------------------------------------------------------------------------------- reading
 
 
-def _text_bounds(annotations: str, place: str, oddities: Counter[str]) -> list[_TextBound]:
+def _text_bounds(annotations: str, place: str, oddities: Oddities) -> list[_TextBound]:
     """Return the lines that mark text, and count those that do not."""
     found = []
     for number, line in numbered_lines(annotations):
         if not is_blank(line):
-            with error_location(f"{place}:{number}"):
+            oddities.where = f"{place}:{number}"
+            with error_location(oddities.where):
                 if line.startswith("T"):
                     found.append(_text_bound(number, line))
                 else:
@@ -141,9 +144,10 @@ def _fits(bound: _TextBound, unit: OffsetUnit, text: str) -> bool:
     return any(same_text(part, covered) for part in (bound.text, bound.text.partition("\t")[0]))
 
 
-def _tag(bound: _TextBound, unit: OffsetUnit, text: str, place: str, oddities: Counter[str]) -> StandoffTag | None:
+def _tag(bound: _TextBound, unit: OffsetUnit, text: str, place: str, oddities: Oddities) -> StandoffTag | None:
     """Make one span of a line; pieces with only white space between them are one entity that spans a line end."""
-    with error_location(f"{place}:{bound.line}: tag {shortened(bound.id)}"):
+    oddities.where = f"{place}:{bound.line}"
+    with error_location(f"{oddities.where}: tag {shortened(bound.id)}"):
         if not _fits(bound, unit, text):
             raise InputError(_misfit(bound, text))
     pieces = [(unit.positions[start], unit.positions[end]) for start, end in bound.pieces]

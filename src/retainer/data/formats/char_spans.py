@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from retainer.data.corpus import Corpus
 from retainer.data.formats.records import EMPTY_TEXTS, JsonRecord, numbered_records, require_field
 from retainer.data.lines import error_location
+from retainer.data.oddities import Oddities
 from retainer.data.spans import Sentence, Span
 from retainer.data.words import Offset, word_offsets
 from retainer.errors import InputError, shortened
@@ -19,14 +20,15 @@ def read_span_records(
     text: str, source: str, format: str, read: Callable[[JsonRecord, Counter[str]], Sentence | None]
 ) -> Corpus:
     """Read every record with ``read``, which may skip one if it counts it as an oddity."""
-    oddities: Counter[str] = Counter()
+    oddities = Oddities(source)
     sentences = []
     for where, record in numbered_records(text, source):
+        oddities.where = where
         with error_location(where):
             sentence = read(record, oddities)
         if sentence is not None:
             sentences.append(sentence)
-    return Corpus(tuple(sentences), source, format, oddities=dict(+oddities))
+    return Corpus(tuple(sentences), source, format, oddities=dict(+oddities), odd_places=oddities.places)
 
 
 def span_of_record(record: JsonRecord, start: str = "start", end: str = "end") -> Span:

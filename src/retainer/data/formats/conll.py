@@ -7,8 +7,9 @@ from itertools import groupby
 from retainer.data.corpus import Corpus
 from retainer.data.foreign_files import looks_like_csv
 from retainer.data.formats.records import sniff_json
-from retainer.data.formats.tagged import decode_tags
+from retainer.data.formats.tagged import TaggedWords, decode_tags
 from retainer.data.lines import error_location, first_lines, is_blank, numbered_lines, write_sentences
+from retainer.data.oddities import Oddities
 from retainer.data.spans import Sentence
 from retainer.data.tags import split_tag, tags_of
 from retainer.errors import InputError, quoted
@@ -47,9 +48,12 @@ def read_conll(text: str, source: str = "memory") -> Corpus:
     Lines that begin with ``-DOCSTART-`` separate documents and hold no word. A first line that names the columns holds
     none either.
     """
-    header = _header(text)
+    header, oddities = _header(text), Oddities(source)
+    if header:
+        oddities.where = f"{source}:{header}"
+        oddities[HEADER_ROWS] += 1
     try:
-        return decode_tags(_sentences(text, source, header), source, "conll", {HEADER_ROWS: bool(header)})
+        return decode_tags(_sentences(text, source, header), source, "conll", oddities)
     except InputError as error:
         if looks_like_csv(first_lines(line for _, line in numbered_lines(text))):
             raise InputError(f"{source} looks like CSV; {_INSTEAD_OF_CSV} ({error})") from None
@@ -101,15 +105,16 @@ def _is_row(line: str) -> bool:
     return len(cells) > 1
 
 
-def _sentences(text: str, source: str, header: int) -> Iterator[tuple[list[str], list[str]]]:
+def _sentences(text: str, source: str, header: int) -> Iterator[TaggedWords]:
+    """Yield the sentences; the words of one stand on lines that follow each other."""
     for inside, rows in groupby(_rows(text, source, header), key=bool):
         if inside:
-            pairs = [row for row in rows if row]
-            yield [word for word, _ in pairs], [tag for _, tag in pairs]
+            cells = [row for row in rows if row]
+            yield TaggedWords([word for word, _, _ in cells], [tag for _, tag, _ in cells], cells[0][2], spread=True)
 
 
-def _rows(text: str, source: str, header: int) -> Iterator[tuple[str, str] | None]:
-    """Yield word and tag of every line, and None where a sentence ends."""
+def _rows(text: str, source: str, header: int) -> Iterator[tuple[str, str, int] | None]:
+    """Yield word, tag and number of every line, and None where a sentence ends."""
     separator, width = None, 0
     for number, line in numbered_lines(text):
         if is_blank(line) or number == header or _DOCSTART.match(line):
@@ -121,7 +126,7 @@ def _rows(text: str, source: str, header: int) -> Iterator[tuple[str, str] | Non
             _check_width(len(cells), width)
             _check_cells(cells)
         width = len(cells)
-        yield cells[0], cells[-1]
+        yield cells[0], cells[-1], number
 
 
 def _check_width(found: int, before: int) -> None:

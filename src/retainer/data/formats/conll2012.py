@@ -1,7 +1,6 @@
 """CoNLL-2012 columns, in which OntoNotes is split for experiments: a word on every line, entities in brackets."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
@@ -9,6 +8,7 @@ from retainer.data.corpus import Corpus
 from retainer.data.formats.brackets import Brackets
 from retainer.data.formats.ptb_escapes import escape_word, unescape_word
 from retainer.data.lines import error_location, is_blank, numbered_lines, write_sentences
+from retainer.data.oddities import Oddities
 from retainer.data.spans import Sentence, Span
 from retainer.errors import InputError, quoted
 
@@ -41,17 +41,18 @@ def read_conll2012(text: str, source: str = "memory") -> Corpus:
     A blank line or the edge of a document ends a sentence. There may be any number of other columns, the same
     for all words of a sentence.
     """
-    oddities: Counter[str] = Counter()
+    oddities = Oddities(source)
     sentences: list[Sentence] = []
     for document, blocks in groupby(_blocks(text), key=lambda pair: pair[0]):
         found = [_sentence(rows, source, oddities) for _, rows in blocks]
+        oddities.where = source
         if _PT.match(document) and not any(sentence.spans for sentence in found):
             oddities[UNANNOTATED_GENRE] += len(found)
         else:
             sentences += found
     begun, ended = (f"\n{text}".count(f"\n{mark}") for mark in (_BEGIN, _END))
     oddities[_UNENDED] = max(0, begun - ended)
-    return Corpus(tuple(sentences), source, "conll2012", oddities=dict(+oddities))
+    return Corpus(tuple(sentences), source, "conll2012", oddities=dict(+oddities), odd_places=oddities.places)
 
 
 def write_conll2012(sentences: Iterable[Sentence]) -> str:
@@ -74,10 +75,11 @@ def _blocks(text: str) -> Iterator[tuple[str, list[_NumberedLine]]]:
         document = line if mark else document
 
 
-def _sentence(rows: Sequence[_NumberedLine], source: str, oddities: Counter[str]) -> Sentence:
+def _sentence(rows: Sequence[_NumberedLine], source: str, oddities: Oddities) -> Sentence:
     words, brackets, width = list[str](), Brackets(oddities), 0
     for at, (number, line) in enumerate(rows):
-        with error_location(f"{source}:{number}"):
+        oddities.where = f"{source}:{number}"
+        with error_location(oddities.where):
             cells = _SPACES.split(line.strip(" \t"))
             width = _checked_width(len(cells), width)
             words.append(unescape_word(cells[_WORD]))

@@ -10,6 +10,7 @@ from retainer.data.formats.brackets import Brackets
 from retainer.data.formats.char_spans import EDGE_INSIDE_WORD
 from retainer.data.formats.ptb_escapes import escape_word, unescape_word
 from retainer.data.lines import error_location, is_blank, numbered_lines, write_sentences
+from retainer.data.oddities import Oddities
 from retainer.data.spans import Sentence, Span
 from retainer.errors import InputError, quoted, shortened
 
@@ -36,16 +37,18 @@ def read_enamex(text: str, source: str = "memory") -> Corpus:
     Where ``S_OFF`` or ``E_OFF`` say that only a part of a word is meant, the entity is the whole word, as in the
     CoNLL-2012 columns of the same text; a tag inside a word cuts it. Both are counted.
     """
-    oddities: Counter[str] = Counter()
+    oddities = Oddities(source)
     sentences, edges = [], Counter[bool]()
     for number, line in numbered_lines(text):
         if edge := _EDGE.fullmatch(line):
             edges[edge[1] == "</DOC>"] += 1
         elif not is_blank(line):
-            with error_location(f"{source}:{number}"):
+            oddities.where = f"{source}:{number}"
+            with error_location(oddities.where):
                 sentences.append(_sentence(line, oddities))
+    oddities.where = source
     oddities[_UNENDED] = max(0, edges[False] - edges[True])
-    return Corpus(tuple(sentences), source, "enamex", oddities=dict(+oddities))
+    return Corpus(tuple(sentences), source, "enamex", oddities=dict(+oddities), odd_places=oddities.places)
 
 
 def write_enamex(sentences: Iterable[Sentence]) -> str:

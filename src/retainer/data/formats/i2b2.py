@@ -1,7 +1,6 @@
 """The XML of the I2B2-2014 de-identification task: a record's text, and tags that count its characters."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 from xml.sax.saxutils import quoteattr
 
@@ -9,6 +8,7 @@ from retainer.data.corpus import Corpus
 from retainer.data.formats.i2b2_xml import I2B2_ROOT, parse_note
 from retainer.data.formats.standoff import line_to_write, place_tags
 from retainer.data.lines import write_sentences
+from retainer.data.oddities import Oddities
 from retainer.data.spans import Sentence, Span
 from retainer.errors import InputError
 
@@ -35,10 +35,10 @@ def sniff_i2b2(line: str) -> bool:
 
 def read_i2b2(text: str, source: str = "memory") -> Corpus:
     """Read a note; every line with a visible character is a sentence, and the TYPE of a tag is its entity's type."""
-    oddities: Counter[str] = Counter()
+    oddities = Oddities(source)
     note = parse_note(text, source)
     sentences = place_tags(note.text, note.tags, source, oddities)
-    return Corpus(sentences, source, "i2b2", oddities=dict(+oddities))
+    return Corpus(sentences, source, "i2b2", oddities=dict(+oddities), odd_places=oddities.places)
 
 
 def write_i2b2(sentences: Iterable[Sentence]) -> str:

@@ -21,6 +21,7 @@ from retainer.data.formats.records import (
     sniff_list,
 )
 from retainer.data.lines import error_location, write_sentences
+from retainer.data.oddities import Oddities
 from retainer.data.spans import Sentence, Span
 from retainer.data.suggested import Suggested
 from retainer.errors import InputError, quoted, shortened
@@ -69,17 +70,18 @@ def read_labelstudio(text: str, source: str = "memory") -> Corpus:
     Of several annotations the first that was not cancelled counts. Predictions count only in a file in which no task
     is annotated: among corrected tasks those without annotation are skipped.
     """
-    oddities: Counter[str] = Counter()
+    oddities = Oddities(source)
     tasks = list(numbered_tasks(text, source))
     chooser = _AnnotationChooser(_corrected(tasks), oddities)
     sentences = []
     for where, task in tasks:
+        oddities.where = where
         with error_location(where):
             regions = chooser.regions(task)
             if regions is not None:
                 sentences.append(_sentence(text_of_task(task), regions, oddities))
     found = tuple(sentence for sentence in sentences if sentence is not None)
-    return Corpus(found, source, "labelstudio", oddities=dict(+oddities))
+    return Corpus(found, source, "labelstudio", oddities=dict(+oddities), odd_places=oddities.places)
 
 
 def write_labelstudio(sentences: Iterable[Sentence]) -> str:

@@ -45,12 +45,16 @@ def keys_of(line: str) -> frozenset[str]:
 
 def numbered_records(text: str, source: str) -> Iterator[tuple[str, JsonRecord]]:
     """Yield the place of every record, for errors about it, and the record."""
+    return ((f"{source}:{number}", record) for number, record in records_by_line(text, source))
+
+
+def records_by_line(text: str, source: str) -> Iterator[tuple[int, JsonRecord]]:
+    """Yield the line of every record, and the record."""
     for number, line in numbered_lines(text):
         if not is_blank(line):
-            where = f"{source}:{number}"
-            with error_location(where):
+            with error_location(f"{source}:{number}"):
                 record = parse_record(line)
-            yield where, record
+            yield number, record
 
 
 def parse_record(line: str) -> JsonRecord:

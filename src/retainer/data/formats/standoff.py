@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from retainer.data.formats.char_spans import SPACE_AT_EDGE, place_spans, text_and_spans_to_write
 from retainer.data.lines import error_location
+from retainer.data.oddities import Oddities
 from retainer.data.spans import Sentence, Span
 from retainer.errors import InputError, quoted, shortened
 
@@ -28,13 +29,15 @@ class StandoffTag:
     """The text it claims to cover, if it says so."""
 
 
-def place_tags(text: str, tags: Sequence[StandoffTag], source: str, oddities: Counter[str]) -> tuple[Sentence, ...]:
+def place_tags(text: str, tags: Sequence[StandoffTag], source: str, oddities: Oddities) -> tuple[Sentence, ...]:
     """Make a sentence of every line with a visible character; an entity that spans a line end keeps its lines together.
 
     Words are cut where a tag begins or ends, so that it is kept to the character.
     """
     visible = _Visible(text)
-    spans = _without_overlaps([_checked_span(tag, visible, source, oddities) for tag in tags], oddities)
+    checked = [_checked_span(tag, visible, source, oddities) for tag in tags]
+    oddities.where = source
+    spans = _without_overlaps(checked, oddities)
     return tuple(_sentence(line, inside, oddities) for line, inside in _cut(text, spans))
 
 
@@ -75,10 +78,11 @@ class _Visible:
         return Span(max(span.start, self._starts[first]), min(span.end, self._ends[last]), span.type)
 
 
-def _checked_span(tag: StandoffTag, visible: _Visible, source: str, oddities: Counter[str]) -> Span:
+def _checked_span(tag: StandoffTag, visible: _Visible, source: str, oddities: Oddities) -> Span:
     """Check a tag against the text, and leave out the white space at its edges."""
     text = visible.text
-    with error_location(f"{source}:{tag.line}: tag {shortened(tag.id)}"):
+    oddities.where = f"{source}:{tag.line}"
+    with error_location(f"{oddities.where}: tag {shortened(tag.id)}"):
         where = f"{tag.span.start}-{tag.span.end}"
         if not tag.span.start < tag.span.end <= len(text):
             raise InputError(f"{where} is empty or lies outside the text of {len(text)} characters")

@@ -11,12 +11,13 @@ from retainer.data.formats.records import (
     JsonRecord,
     each_member,
     keys_of,
-    numbered_records,
     record_line,
+    records_by_line,
     require_kind,
 )
 from retainer.data.formats.tagged import TaggedWords, decode_tags
 from retainer.data.lines import error_location, write_sentences
+from retainer.data.oddities import Oddities
 from retainer.data.spans import Sentence
 from retainer.data.tags import split_tag, tags_of
 from retainer.errors import InputError
@@ -33,15 +34,17 @@ def sniff_tokens(line: str) -> bool:
 
 def read_tokens(text: str, source: str = "memory") -> Corpus:
     """Read ``{"tokens": [...], "ner_tags": [...]}``; the tags may also be called ``tags`` or ``labels``."""
-    rows, complete = [], []
-    for where, record in numbered_records(text, source):
-        with error_location(where):
-            rows.append(_row(record))
-            complete.append(complete_types(record))
-    worded = [row for row in rows if row[0]]
-    corpus = decode_tags(worded, source, "jsonl", {EMPTY_TEXTS: len(rows) - len(worded)})
-    said = [types for row, types in zip(rows, complete, strict=True) if row[0]]
-    pairs = zip(corpus, said, strict=True)
+    rows, complete, oddities = [], [], Oddities(source)
+    for line, record in records_by_line(text, source):
+        oddities.where = f"{source}:{line}"
+        with error_location(oddities.where):
+            row, said = _row(record, line), complete_types(record)
+        oddities[EMPTY_TEXTS] += not row.words
+        if row.words:
+            rows.append(row)
+            complete.append(said)
+    corpus = decode_tags(rows, source, "jsonl", oddities)
+    pairs = zip(corpus, complete, strict=True)
     return replace(corpus, sentences=tuple(replace(sentence, complete=types) for sentence, types in pairs))
 
 
@@ -59,12 +62,12 @@ def _record(sentence: Sentence) -> JsonRecord:
     return {"tokens": list(sentence.words), "ner_tags": tags_of(sentence), **complete_field(sentence)}
 
 
-def _row(record: JsonRecord) -> TaggedWords:
+def _row(record: JsonRecord, line: int) -> TaggedWords:
     key = next((key for key in TAG_KEYS if key in record), TAG_KEYS[0])
     words, tags = words_of(record), each_member(record, key, _tag)
     if len(words) != len(tags):
         raise InputError(f"found {len(words)} tokens and {len(tags)} {key}; every token needs one tag")
-    return words, tags
+    return TaggedWords(words, tags, line)
 
 
 def _word(value: Any) -> str:

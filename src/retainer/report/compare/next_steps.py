@@ -59,7 +59,7 @@ def _to_keep_more(record: Lineage, old: str, new: str) -> Iterator[str]:
 def _to_gain_more(types: Sequence[str], record: Lineage, old: str, new: str) -> Iterator[str]:
     """Ask for more data, and for more epochs unless training had stopped before they were made."""
     check = shlex.join(["retainer", "check", "DATA", "--model", old])
-    yield f"To find more of {', '.join(types)}, annotate more; what is odd in the data there are: {check}"
+    yield f"To find more of {', '.join(types)}, annotate more, and look at what is odd in the data: {check}"
     made = len(record.scores.get("history", ()))
     if made and made == record.recipe.get("epochs"):
         longer = _learn(old, new, "longer", "--method", record.method, "--epochs", str(2 * made))
