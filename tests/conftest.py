@@ -73,6 +73,18 @@ def fewnerd():
     return beside("fewnerd")
 
 
+@pytest.fixture(scope="session")
+def wnut17():
+    """The corpus with small slices."""
+    return beside("wnut17")
+
+
+@pytest.fixture(scope="session")
+def snips():
+    """The corpus with most tasks."""
+    return beside("snips")
+
+
 @pytest.fixture(scope="session", params=["snips", "wnut17"])
 def open_corpus(request):
     """The name and the folder of a corpus that anybody may have."""

@@ -108,7 +108,7 @@ class TestFieldsThatCameLater:
         assert cell("podnet", grown(type(podnet), 0.0)).key(made) != cell("podnet").key(made)
 
 
-@pytest.mark.parametrize("name", ["conll2003", "fewnerd"])
+@pytest.mark.parametrize("name", ["conll2003", "fewnerd", "wnut17", "snips"])
 def test_what_is_in_the_repository_is_not_measured_again(name, request):
     """The first seed of every method and setting is still the cell that a bench of today would measure."""
     data, one = request.getfixturevalue(name), preset(name)
@@ -121,6 +121,6 @@ def test_what_is_in_the_repository_is_not_measured_again(name, request):
         numbers, method = recipe.changed({"epochs": setting.epochs}), METHODS[result.method]
         if "=" in result.variant:
             numbers, method = Recipe(**result.recipe), replace(method, **result.fields)
-        made = Cell(name, setting, result.method, method, 1, "builtin", numbers)
+        made = Cell(name, setting, result.method, method, 1, "builtin", numbers, result.pool)
         assert made.file(RESULTS) == file and made.variant == result.variant
         assert made.key(bench.plan(made)) == result.key, file

@@ -90,6 +90,24 @@ def test_a_phone_shows_what_a_button_did(chromium, server, texts, tmp_path):
         assert status["y"] + status["height"] <= facts["y"]
 
 
+CHIP = """
+async note => {
+  const { Text } = await import('/page/codepoints.js');
+  const { drawText } = await import('/page/entities.js');
+  const mark = { start: 0, end: 5, type: 'artist', note };
+  const drawn = drawText(new Text('paris'), [mark], { style: () => ({ hue: 1 }) });
+  document.querySelector('#find-results').replaceChildren(drawn);
+  return drawn.querySelector('.chip').getBoundingClientRect().right;
+}
+"""
+
+
+def test_what_an_entity_became_wraps_on_a_phone(chromium, server):
+    with tab(chromium, server.address, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True) as page:
+        page.wait_for_selector("#find:not([hidden])")
+        assert page.evaluate(CHIP, "now " + "a-type-with-a-long-name " * 3) < 391
+
+
 GAP = """
 async ([text, words]) => {
   const { Text } = await import('/page/codepoints.js');

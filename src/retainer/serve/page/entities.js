@@ -30,13 +30,9 @@ export function drawPassive(text, marks, versions, pieces) {
 /** Draw one entity of some words, which are drawn already. */
 function drawEntity(words, drawn, mark, versions) {
   const tip = mark.tip ? node("span", { class: "tip" }, mark.tip) : null;
-  const chip = node(
-    "span",
-    { class: mark.type.length > 24 ? "chip long" : "chip" },
-    nameNode(mark.type),
-    mark.note ? ` ${mark.note}` : "",
-    tip,
-  );
+  const note = mark.note ? ` ${mark.note}` : "";
+  const long = mark.type.length + note.length > 24;
+  const chip = node("span", { class: long ? "chip long" : "chip" }, nameNode(mark.type), note, tip);
   const label = [words, mark.type, mark.note, mark.tip].filter(Boolean).join(", ");
   const entity = node(
     "span",

@@ -145,7 +145,10 @@ export class Review {
   /** Go to another text that may be out of sight: on a phone the lists stand below it. */
   show(change) {
     this.apply(change);
-    byId("review-facts").scrollIntoView({ block: "nearest" });
+    const facts = byId("review-facts");
+    facts.scrollIntoView({ block: "nearest" });
+    const covered = byId("review-status").getBoundingClientRect().bottom - facts.getBoundingClientRect().top;
+    if (covered > 0) scrollBy(0, -covered); // the status stays in view, and may have several lines
   }
 
   /** Take the last step back, and with it the name of a type that nothing has any more. */
