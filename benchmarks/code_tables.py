@@ -27,6 +27,7 @@ ROOMS = (
     "training",
     "bench",
     "report",
+    "workbench",
     "serve",
     "cli",
 )
