@@ -15,6 +15,7 @@ from retainer.files import sync
 from retainer.workbench import schema
 from retainer.workbench.database import Database, require_sound
 from retainer.workbench.lock import PROJECT_LOCK, served_alone
+from retainer.workbench.texts import ProjectTexts
 
 DATABASE_FILE = "project.sqlite"
 VERSIONS_FOLDER = "versions"
@@ -29,6 +30,7 @@ class Project:
     def __init__(self, folder: Path, database: Database) -> None:
         """Put the parts of a project together; ``open`` is the way in."""
         self.folder, self.database = folder, database
+        self.texts = ProjectTexts(database)
 
     @classmethod
     def open(cls, folder: str | Path, *, create: bool = False) -> Project:
