@@ -16,6 +16,7 @@ from retainer.workbench import schema
 from retainer.workbench.database import Database, require_sound
 from retainer.workbench.lock import PROJECT_LOCK, served_alone
 from retainer.workbench.texts import ProjectTexts
+from retainer.workbench.types import ProjectTypes
 
 DATABASE_FILE = "project.sqlite"
 VERSIONS_FOLDER = "versions"
@@ -31,6 +32,7 @@ class Project:
         """Put the parts of a project together; ``open`` is the way in."""
         self.folder, self.database = folder, database
         self.texts = ProjectTexts(database)
+        self.types = ProjectTypes(database)
 
     @classmethod
     def open(cls, folder: str | Path, *, create: bool = False) -> Project:

@@ -39,7 +39,7 @@ CREATE TABLE type_changes (
     kind TEXT NOT NULL CHECK (kind IN ('add', 'rename', 'recolour', 'move')),
     who TEXT NOT NULL,
     at TEXT NOT NULL,
-    before TEXT,                         -- JSON: a name, a colour or a position; null for a new type
+    before TEXT NOT NULL,                -- JSON: a name, a colour or a position; null for a new type
     after TEXT NOT NULL
 );
 
