@@ -13,6 +13,7 @@ from types import TracebackType
 from retainer.errors import InputError, disk_refusals
 from retainer.files import sync
 from retainer.workbench import schema
+from retainer.workbench.annotations import Annotations
 from retainer.workbench.database import Database, require_sound
 from retainer.workbench.lock import PROJECT_LOCK, served_alone
 from retainer.workbench.texts import ProjectTexts
@@ -33,6 +34,7 @@ class Project:
         self.folder, self.database = folder, database
         self.texts = ProjectTexts(database)
         self.types = ProjectTypes(database)
+        self.annotations = Annotations(database)
 
     @classmethod
     def open(cls, folder: str | Path, *, create: bool = False) -> Project:
