@@ -11,7 +11,7 @@ import sqlite3
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from threading import RLock, get_ident
+from threading import RLock, local
 
 from retainer.errors import InputError
 
@@ -60,13 +60,28 @@ def database_refusals(path: Path) -> Iterator[None]:
         raise InputError("a number is larger than any that a project counts with") from error
 
 
+class _OpenTransaction(local):
+    """The connection whose transaction is open in this thread, if one is."""
+
+    connection: sqlite3.Connection | None = None
+
+    @contextlib.contextmanager
+    def through(self, connection: sqlite3.Connection) -> Iterator[None]:
+        """Read through this connection until the end; a change may begin inside a reading, and has its own."""
+        before, self.connection = self.connection, connection
+        try:
+            yield
+        finally:
+            self.connection = before
+
+
 class Database:
     """The database of a project, for all threads of a process."""
 
     def __init__(self, path: Path) -> None:
         """Open the file, which is made where there is none."""
         self.path = path
-        self._turn, self._writing_thread = RLock(), 0
+        self._turn, self._open = RLock(), _OpenTransaction()
         self._readers: deque[sqlite3.Connection] = deque()
         self._closed = False
         with database_refusals(path):
@@ -86,24 +101,25 @@ class Database:
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
         self._writer.execute("BEGIN IMMEDIATE")
-        self._writing_thread = get_ident()
         try:
-            yield
+            with self._open.through(self._writer):
+                yield
             self._writer.execute("COMMIT")
         except BaseException:
             if self._writer.in_transaction:  # a full disk may have rolled it back already
                 self._writer.execute("ROLLBACK")
             raise
-        finally:
-            self._writing_thread = 0
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Read one state of the project, whatever is written meanwhile; inside a change, what that has written."""
-        if self._writing_thread == get_ident():
-            yield self._writer
+        """Read one state of the project, whatever is written meanwhile; inside a change, what that has written.
+
+        What is read inside another reading is of the same state.
+        """
+        if self._open.connection is not None:
+            yield self._open.connection
             return
-        with database_refusals(self.path), self._reader() as connection:
+        with database_refusals(self.path), self._reader() as connection, self._open.through(connection):
             connection.execute("BEGIN")
             yield connection
 
