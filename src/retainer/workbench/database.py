@@ -15,8 +15,8 @@ from threading import RLock, local
 
 from retainer.errors import InputError
 
-WAIT_SECONDS = 10.0
-"""How long a change waits for that of another process."""
+WAIT_SECONDS = 20.0
+"""How long a change waits for that of another process; the import of 50,000 annotated texts takes about ten."""
 
 _DAMAGED = (
     "is damaged ({reason}); nothing was changed: put back a copy of the project's folder, or rescue what can be read "
