@@ -29,7 +29,7 @@ class TestOpen:
                 for name in ("application_id", "user_version", "journal_mode", "foreign_keys")
             )
         assert (application, layout, mode, keys) == (schema.APPLICATION_ID, len(schema.LAYOUTS), "wal", 1)
-        assert project.version_folder("v1") == folder / "versions" / "v1"
+        assert project.versions.folder("v1") == folder / "versions" / "v1"
         assert project.job_folder(3) == folder / "jobs" / "3"
 
     def test_a_change_is_on_the_disk_before_it_is_confirmed(self, project):

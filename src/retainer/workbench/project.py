@@ -15,12 +15,13 @@ from retainer.files import sync
 from retainer.workbench import schema
 from retainer.workbench.annotations import Annotations
 from retainer.workbench.database import Database, require_sound
+from retainer.workbench.jobs import ProjectJobs
 from retainer.workbench.lock import PROJECT_LOCK, served_alone
 from retainer.workbench.texts import ProjectTexts
 from retainer.workbench.types import ProjectTypes
+from retainer.workbench.versions import ProjectVersions
 
 DATABASE_FILE = "project.sqlite"
-VERSIONS_FOLDER = "versions"
 JOBS_FOLDER = "jobs"
 _BESIDE = {DATABASE_FILE, f"{DATABASE_FILE}-wal", f"{DATABASE_FILE}-shm", PROJECT_LOCK}
 """What may lie beside a database that is still empty: the files of SQLite, and the lock."""
@@ -35,6 +36,8 @@ class Project:
         self.texts = ProjectTexts(database)
         self.types = ProjectTypes(database)
         self.annotations = Annotations(database)
+        self.versions = ProjectVersions(database, folder)
+        self.jobs = ProjectJobs(database)
 
     @classmethod
     def open(cls, folder: str | Path, *, create: bool = False) -> Project:
@@ -56,10 +59,6 @@ class Project:
     def served(self) -> contextlib.AbstractContextManager[None]:
         """Hold the project for one server; a second one is refused."""
         return served_alone(self.folder)
-
-    def version_folder(self, name: str) -> Path:
-        """Return where the version of a name lies, or will lie."""
-        return self.folder / VERSIONS_FOLDER / name
 
     def job_folder(self, number: int) -> Path:
         """Return where the files of a job lie, or will lie."""

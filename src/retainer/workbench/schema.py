@@ -91,12 +91,12 @@ CREATE TABLE job_events (
 
 CREATE TABLE versions (
     id INTEGER PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE,
-    folder TEXT NOT NULL,                -- inside the project, or a path or name elsewhere
+    name TEXT NOT NULL UNIQUE,           -- its folder is versions/NAME, unless it lies elsewhere
     parent INTEGER REFERENCES versions (id),
     hash TEXT NOT NULL,
     job INTEGER REFERENCES jobs (id),    -- the job that made it
-    added TEXT NOT NULL
+    added TEXT NOT NULL,
+    elsewhere TEXT                       -- a folder outside the project, or a name on the hub
 );
 
 CREATE TABLE uses (                      -- which version was put into use when
