@@ -12,7 +12,7 @@ from retainer.data.spans import Sentence, Span
 from retainer.data.texts import Texts
 from retainer.errors import InputError
 from retainer.workbench.annotation import Annotation
-from retainer.workbench.exchange import ImportedData, export_data, import_data, read_data
+from retainer.workbench.exchange import ImportableData, ImportedData, export_data, import_data, read_data
 from retainer.workbench.project import Project
 
 DATA = generate(30, seed=1, types=["artist", "city"])
@@ -20,6 +20,10 @@ DATA = generate(30, seed=1, types=["artist", "city"])
 
 def corpus(*sentences):
     return Corpus(sentences, "file.jsonl")
+
+
+def put(project, data, *who):
+    return import_data(project, ImportableData.of(data), *who)
 
 
 def marked(text, *spans, complete=None):
@@ -46,14 +50,14 @@ class TestImport:
         assert {(one.words, one.spans) for one in after} == {(one.words, one.spans) for one in before}
 
     def test_what_no_sentence_says_is_complete(self, project):
-        done = import_data(project, corpus(marked("go to rome", (6, 10, "city")), marked("call Ann")))
-        assert done == ImportedData(2, 2, 2, 0, ("city",), {}) and project.texts.get(1).source == "file.jsonl"
+        done = put(project, corpus(marked("go to rome", (6, 10, "city")), marked("call Ann")))
+        assert done == ImportedData(2, 2, 2, 0, ("city",)) and project.texts.get(1).source == "file.jsonl"
         assert said(project) == Annotation((Span(6, 10, "city"),), True, ("city",))
         assert said(project, 2) == Annotation((), True, ("city",))
 
     def test_what_sentences_say(self, project):
         one, two = marked("go to rome", (6, 10, "city"), complete=("dish",)), marked("call Ann", (5, 8, "city"))
-        import_data(project, corpus(one, two, marked("eat pie", complete=())))
+        put(project, corpus(one, two, marked("eat pie", complete=())))
         assert said(project).complete == ("dish",) and said(project, 2).complete == ()
         assert said(project, 2).decided and not said(project, 3).decided, "one says nothing: it is a text to look at"
 
@@ -64,43 +68,45 @@ class TestImport:
         assert import_data(project, read_data(tmp_path / "texts.txt")).new == 0
 
     def test_nothing_that_was_decided_is_overwritten(self, project):
-        import_data(project, corpus(marked("go to rome", (6, 10, "city"))))
-        again = import_data(project, corpus(marked("go to rome", (6, 10, "city"))))
-        other = import_data(project, corpus(marked("go to rome", (3, 10, "city"))))
+        put(project, corpus(marked("go to rome", (6, 10, "city"))))
+        again = put(project, corpus(marked("go to rome", (6, 10, "city"))))
+        other = put(project, corpus(marked("go to rome", (3, 10, "city"))))
         assert (again.annotated, again.kept) == (0, 0) and (other.annotated, other.kept) == (0, 1)
         assert said(project).entities == (Span(6, 10, "city"),) and len(project.annotations.history(1)) == 1
 
-    def test_nor_what_was_begun(self, project):
+    @pytest.mark.parametrize("begun", [Annotation((Span(0, 2, "dish"),)), Annotation(complete=("dish",))])
+    def test_nor_what_was_begun(self, project, begun):
         project.texts.add(["go to rome"], "a")
         project.types.add("dish", "ann")
-        project.annotations.write(1, Annotation((Span(0, 2, "dish"),)), seen=0, who="ann")
-        assert import_data(project, corpus(marked("go to rome", (6, 10, "city")))).kept == 1
+        project.annotations.write(1, begun, seen=0, who="ann")
+        assert put(project, corpus(marked("go to rome", (6, 10, "city")))).kept == 1
         assert not said(project).decided
 
     def test_another_file_about_other_types_joins(self, project):
         text = "play boston in rome"
-        import_data(project, corpus(marked(text, (5, 11, "artist"))))
-        done = import_data(project, corpus(marked(text, (15, 19, "city"))), "ann")
+        put(project, corpus(marked(text, (5, 11, "artist"))))
+        done = put(project, corpus(marked(text, (15, 19, "city"))), "ann")
         assert done.annotated == 1
         assert said(project) == Annotation((Span(5, 11, "artist"), Span(15, 19, "city")), True, ("artist", "city"))
         assert [(one.kind, one.who) for one in project.annotations.history(1)] == [
             ("import", "import"),
             ("import", "ann"),
         ]
-        assert import_data(project, corpus(marked(text, (5, 11, "band")))).kept == 1, "the words are taken"
+        assert put(project, corpus(marked(text, (5, 11, "band")))).kept == 1, "the words are taken"
 
     @pytest.mark.parametrize(
         ("data", "says"),
         [
             (corpus(marked("good one"), marked("x " * 30_000)), "file.jsonl: text 2 has 60000 characters"),
             (corpus(marked("good one"), marked("bad", (0, 3, "O"))), "no type can be called 'O'"),
+            (corpus(marked("good one", complete=(" x",))), "no type can be called ' x'"),
             (Texts.of(["good one", "a\ud800"]), "not valid Unicode"),
-            (Texts.of(["", " "]), "memory has no word"),
+            (Texts.of(["", " "]), "memory: there is no word in it"),
         ],
     )
     def test_all_or_nothing(self, project, data, says):
         with pytest.raises(InputError, match=says):
-            import_data(project, data)
+            put(project, data)
         assert project.texts.count() == 0 and project.types.all() == ()
 
 
@@ -108,7 +114,7 @@ class TestExport:
     @pytest.fixture
     def project(self, project):
         """A decided text, one that is partly annotated, a draft, and one that nobody looked at."""
-        import_data(project, Texts.of(["play boston, in rome", "U.S. songs", "call Ann", "go home"]))
+        put(project, Texts.of(["play boston, in rome", "U.S. songs", "call Ann", "go home"]))
         project.types.ensure(["artist", "city"], "ann")
         states = {
             1: Annotation((Span(5, 11, "artist"), Span(16, 20, "city")), True, ("artist", "city")),

@@ -1,1 +1,1 @@
-"""A project in a folder: texts, annotations, versions and jobs, with every change kept."""
+"""A project in a folder: texts, annotations, versions, jobs; every change kept."""

@@ -6,12 +6,13 @@ What people decided is never overwritten by a file, and only what they decided l
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from retainer.data.corpus import Corpus
 from retainer.data.formats.table import find_format
 from retainer.data.io import read, write
+from retainer.data.labels import require_names
 from retainer.data.lines import error_location
 from retainer.data.spans import Sentence
 from retainer.data.tasks import say_complete
@@ -19,9 +20,42 @@ from retainer.data.texts import Texts, texts_or_corpus
 from retainer.errors import InputError
 from retainer.workbench.annotation import AnnotatedText, Annotation
 from retainer.workbench.project import Project
+from retainer.workbench.texts import checked_text
 
 IMPORTER = "import"
 """Who made the changes of an import, unless somebody is named."""
+
+
+@dataclass(frozen=True)
+class ImportableData:
+    """Data that were read and checked: what no project could take is refused before one is opened or made."""
+
+    texts: tuple[Sentence, ...]
+    annotations: tuple[Annotation, ...]
+    """What the data say about each of the texts."""
+    source: str
+    oddities: Mapping[str, int] = field(default_factory=dict)
+    """What the reader of a format skipped or noticed, and how often."""
+
+    @classmethod
+    def of(cls, data: Corpus | Texts) -> ImportableData:
+        """Take data, annotated or not; texts without a word are passed over.
+
+        Where no sentence says which types are complete in it, those are that the data have, as `learn` takes it.
+        """
+        sentences = _said(data) if isinstance(data, Corpus) else [sentence for _, sentence in data]
+        with error_location(data.source):
+            worded = [checked_text(number, one) for number, one in enumerate(sentences, 1) if one.words]
+            if not worded:
+                raise InputError("there is no word in it, so there is nothing to import")
+            found = cls(tuple(worded), tuple(map(_annotation, worded)), data.source, data.oddities)
+            require_names(found.types)
+        return found
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types that the data speak of, in alphabetical order."""
+        return tuple(sorted({type_ for one in self.annotations for type_ in one.types()}))
 
 
 @dataclass(frozen=True)
@@ -37,8 +71,6 @@ class ImportedData:
     kept: int
     """Texts that were annotated otherwise in the project, and stayed so."""
     new_types: tuple[str, ...] = ()
-    oddities: Mapping[str, int] = field(default_factory=dict)
-    """What the reader of a format skipped or noticed, and how often."""
 
 
 @dataclass(frozen=True)
@@ -55,26 +87,18 @@ class ExportedData:
     """Texts in which something is marked and nothing decided yet; they are exported as if nothing were."""
 
 
-def read_data(path: str | os.PathLike[str], format: str | None = None) -> Corpus | Texts:
+def read_data(path: str | os.PathLike[str], format: str | None = None) -> ImportableData:
     """Read data to import, annotated or not; a format that is named means annotated data."""
-    return texts_or_corpus(path) if format is None else read(path, format)
+    return ImportableData.of(texts_or_corpus(path) if format is None else read(path, format))
 
 
-def import_data(project: Project, data: Corpus | Texts, who: str = IMPORTER) -> ImportedData:
-    """Put data into a project: all of it, or nothing.
-
-    Where no sentence says which types are complete in it, those are that the data have, as `learn` takes it.
-    """
-    sentences = _said(data) if isinstance(data, Corpus) else [sentence for _, sentence in data]
-    worded = [sentence for sentence in sentences if sentence.words]
-    if not worded:
-        raise InputError(f"{data.source} has no word, so there is nothing to import")
-    annotations = [_annotation(sentence) for sentence in worded]
-    with error_location(data.source), project.database.writing():
-        new_types = project.types.ensure(_types(annotations), who)
-        added = project.texts.add(worded, os.path.basename(data.source) or data.source)
-        taken = [_take(project, text, one, who) for text, one in zip(added.ids, annotations, strict=True)]
-    return ImportedData(len(worded), added.new, taken.count(True), taken.count(False), new_types, data.oddities)
+def import_data(project: Project, data: ImportableData, who: str = IMPORTER) -> ImportedData:
+    """Put data into a project: all of it, or nothing."""
+    with project.database.writing():
+        new_types = project.types.ensure(data.types, who)
+        added = project.texts.add(data.texts, os.path.basename(data.source) or data.source)
+        taken = [_take(project, text, one, who) for text, one in zip(added.ids, data.annotations, strict=True)]
+    return ImportedData(len(data.texts), added.new, taken.count(True), taken.count(False), new_types)
 
 
 def _said(corpus: Corpus) -> list[Sentence]:
@@ -88,10 +112,6 @@ def _annotation(sentence: Sentence) -> Annotation:
     """Return what a sentence says; one that says nothing is a text to look at, not a decision."""
     spans, complete = sentence.character_spans(), sentence.complete or ()
     return Annotation(spans, bool(spans or complete), complete)
-
-
-def _types(annotations: Iterable[Annotation]) -> list[str]:
-    return sorted({type_ for one in annotations for type_ in one.types()})
 
 
 def _take(project: Project, text: int, given: Annotation, who: str) -> bool | None:
@@ -112,7 +132,8 @@ def _joined(old: Annotation, new: Annotation) -> Annotation | None:
         return old
     spans = sorted((*old.entities, *new.entities))
     overlap = any(right.start < left.end for left, right in zip(spans, spans[1:], strict=False))
-    if overlap or set(old.types()) & set(new.types()) or (old.entities and not old.decided):
+    begun = not old.decided and old != Annotation()
+    if overlap or begun or set(old.types()) & set(new.types()):
         return None
     return Annotation(tuple(spans), True, (*old.complete, *new.complete))
 

@@ -66,7 +66,7 @@ class ProjectTexts:
 
     def add(self, texts: Iterable[str | Sentence], source: str) -> AddedTexts:
         """Add texts that the project does not have yet, all or none; one that is too long or has no word is refused."""
-        stored = [_checked(number, text) for number, text in enumerate(texts, 1)]
+        stored = [checked_text(number, text) for number, text in enumerate(texts, 1)]
         with self._database.writing() as connection:
             before = _last(connection)
             added = now()
@@ -118,7 +118,8 @@ def _condition(found: Search, decided: bool | None) -> str:
     return found.condition + decision
 
 
-def _checked(number: int, text: str | Sentence) -> Sentence:
+def checked_text(number: int, text: str | Sentence) -> Sentence:
+    """Refuse what cannot be a text of a project, by its number among those that are given."""
     sentence = Sentence.from_text(text) if isinstance(text, str) else text
     length = len(sentence.located()[0])
     if length > LONGEST_TEXT:
