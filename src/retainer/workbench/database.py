@@ -18,6 +18,8 @@ from retainer.errors import InputError
 WAIT_SECONDS = 20.0
 """How long a change waits for that of another process; the import of 50,000 annotated texts takes about ten."""
 
+_LARGEST_LOG = 2**26
+"""Bytes of the log that stay on the disk after a large change."""
 _DAMAGED = (
     "is damaged ({reason}); nothing was changed: put back a copy of the project's folder, or rescue what can be read "
     "with `sqlite3 {path} .recover`"
@@ -158,6 +160,7 @@ def _connect(path: Path, *, query_only: bool = False) -> sqlite3.Connection:
     connection.row_factory = sqlite3.Row
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA synchronous = FULL")
+    connection.execute(f"PRAGMA journal_size_limit = {_LARGEST_LOG}")
     connection.execute(f"PRAGMA query_only = {int(query_only)}")
     return connection
 

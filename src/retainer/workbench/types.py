@@ -67,7 +67,8 @@ class ProjectTypes:
     def ensure(self, names: Iterable[str], who: str) -> tuple[str, ...]:
         """Add the types that are not there yet, and return these."""
         with self._database.writing():
-            new = tuple(name for name in dict.fromkeys(names) if name not in self.names())
+            known = set(self.names())
+            new = tuple(name for name in dict.fromkeys(names) if name not in known)
             for name in new:
                 self.add(name, who)
             return new
