@@ -73,6 +73,43 @@ def test_a_phone_never_scrolls_sideways(chromium, server, texts, tmp_path):
             assert page.evaluate("document.documentElement.scrollWidth") == 390, view
 
 
+def test_a_phone_shows_what_a_button_did(chromium, server, texts, tmp_path):
+    """The buttons of the progress stand far below the text and the messages."""
+    with tab(chromium, server.address, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True) as page:
+        page.goto(f"{server.address}/#review")
+        page.wait_for_selector("#review:not([hidden])")
+        page.set_input_files("#review-file", put(tmp_path, "\n".join(texts)))
+        page.wait_for_selector("#review-item:not([hidden])")
+        page.locator("#review-save").tap()
+        expect(page.locator("#review-facts")).not_to_be_in_viewport()
+        expect(page.locator("#review-status")).to_be_in_viewport()
+        assert page.inner_text("#review-status").startswith("There is nothing to download yet")
+        page.locator("#review-list button").last.tap()
+        expect(page.locator("#review-facts")).to_be_in_viewport()
+        status, facts = (page.locator(one).bounding_box() for one in ("#review-status", "#review-facts"))
+        assert status["y"] + status["height"] <= facts["y"]
+
+
+GAP = """
+async ([text, words]) => {
+  const { Text } = await import('/page/codepoints.js');
+  const { drawText } = await import('/page/entities.js');
+  const start = text.indexOf(words);
+  const mark = { start, end: start + words.length, type: 'city' };
+  const drawn = drawText(new Text(text), [mark], { style: () => ({ hue: 1 }) });
+  document.querySelector('#find-results').replaceChildren(drawn);
+  const [a, b] = [...drawn.querySelector('.entity').children].map(one => one.getBoundingClientRect());
+  return Math.max(a.left, b.left) - Math.min(a.right, b.right);
+}
+"""
+
+
+def test_a_type_stands_apart_from_its_words_in_any_direction(page):
+    hello = "\u0645\u0631\u062d\u0628\u0627"
+    for text, words in ((TEXT, "paris"), (f"{hello} {TEXT}", "boston"), (f"{hello} paris", "paris"), (hello, hello)):
+        assert 3 < page.evaluate(GAP, [text, words]) < 12, text
+
+
 def test_every_word_has_contrast(page, texts, tmp_path):
     for view in filled(page, texts, tmp_path):
         for scheme, background in (("dark", "rgb(18, 21, 26)"), ("light", "rgb(248, 247, 244)")):

@@ -60,6 +60,38 @@ def test_threshold_and_types_hide_and_calibrated_asks_again(page, server, texts)
     assert page.locator("#find-results .tip").first.text_content() == f"right with {first['score'] * 100:.0f} %"
 
 
+def test_it_is_said_which_part_of_the_types_is_calibrated(page):
+    def one_less(route):
+        response = route.fetch()
+        answer = response.json()
+        for version in answer["versions"]:
+            version["calibrated_types"] = version["calibrated_types"][:1]
+        route.fulfill(response=response, json=answer)
+
+    page.select_option("#find-version", "v2")
+    assert page.inner_text("#find-calibrated-note") == ""
+    page.route("**/v1/versions", one_less)
+    page.reload()
+    page.wait_for_selector("#find:not([hidden])")
+    page.select_option("#find-version", "v2")
+    assert page.inner_text("#find-calibrated-note") == "(1 of 2 types)"
+    page.select_option("#find-version", "v1")
+    assert page.inner_text("#find-calibrated-note") == ""
+
+
+def test_a_browser_of_2023_is_enough(page, server):
+    """Firefox learned String.isWellFormed late in that year."""
+    page.evaluate("delete String.prototype.isWellFormed")
+    page.select_option("#find-version", "v2")
+    show(page, TEXT)
+    assert drawn(page, "find") == found(server, "v2", TEXT)
+
+
+def test_the_browser_does_not_keep_what_was_typed(page):
+    """It would write it to its disk, to restore the field later."""
+    assert page.get_attribute("#text", "autocomplete") == "off"
+
+
 def test_places_are_code_points(page, server):
     """In UTF-16 everything after an emoji is moved by one, and marks are characters of their own."""
     text = f"😀👩‍🚀 {TEXT} 😀 cafe\u0301 {TEXT}"
@@ -87,7 +119,7 @@ def test_every_typed_line_is_a_text(page, server, texts, tmp_path, specs, capsys
 
 
 def test_a_file_is_read_and_shown_text_by_text(page, server, texts, tmp_path):
-    lines = "\ufeff" + "\r\n".join(texts[:3]) + "\r\n\r\n"
+    lines = "\ufeff" + "\r\n".join(texts[:3]) + "\r\n"
     page.set_input_files("#file", put(tmp_path, lines, "three.txt"))
     page.wait_for_selector("#find-results .card >> nth=2")
     assert "three.txt: 3 texts" in page.inner_text("#file-shown")
@@ -123,20 +155,28 @@ BROKEN = {
     "broken.jsonl": (b'{"text": "a"}\n{"text": \n', "line 2: this is not JSON"),
     "other.jsonl": (b'{"words": "a"}\n', 'the key "text" is missing or is not a string; found words'),
     "half.jsonl": (b'{"text": "a \\ud800 b"}\n', "half a character"),
-    "list.json": (b'[{"text": "a"}]\n', "one JSON list; write one JSON object per line"),
+    "list.json": (b'[{"text": "a"}]\n', "holds tasks of Label Studio, which the page does not read"),
+    "wide.conll": (b"a\tO\nb\tx\tO\n", "line 2: found 3 columns where the lines before have 2"),
+    "tag.conll": (b"a\tO\nb\tO\nc\tcity\n", "line 3: “city” is not a tag"),
+    "words.jsonl": (b'{"tokens": ["a", ""]}\n', "“tokens” must be a list of words"),
     "empty.txt": (b" \n\r\n", "holds no text"),
     "long.txt": (b"a " * 30_000, "line 1: 60,000 characters are too many; a text may have 50,000"),
+}
+ANNOTATED = {
     "odd.jsonl": (
         b'{"text": "a b", "spans": [{"start": 1, "end": 9, "label": "x"}]}\n',
         "entity 1 has offsets outside the text",
     ),
+    "numbers.jsonl": (b'{"tokens": ["a"], "ner_tags": [1]}\n', "“ner_tags” must be a list of tags such as O"),
+    "short.jsonl": (b'{"tokens": ["a", "b"], "tags": ["O"]}\n', "found 2 tokens and 1 tag."),
 }
+"""What is wrong with the annotation matters only where it is shown."""
 
 
 @pytest.mark.parametrize("view", ["find", "review"])
 def test_a_wrong_file_is_explained(page, tmp_path, view):
     page.click(f"nav a[href='#{view}']")
-    for name, (content, message) in BROKEN.items():
+    for name, (content, message) in {**BROKEN, **(ANNOTATED if view == "review" else {})}.items():
         page.set_input_files("#file" if view == "find" else "#review-file", put(tmp_path, content, name))
         page.wait_for_selector(f"#{view}-alert:has-text('{message}')")
         assert page.inner_text(f"#{view}-alert").startswith(name)

@@ -367,6 +367,64 @@ def test_what_is_complete_is_in_the_file(page, server, tmp_path):
     assert [sentence.complete for sentence in retainer.read(path)] == [("artist", "city"), ("city",)]
 
 
+def test_a_type_that_came_later_is_open_in_texts_decided_before(page, tmp_path):
+    """Nobody was asked about it there; the page says so, and leads back to them."""
+    texts_to_mark(page, tmp_path)
+    page.keyboard.press("p")
+    reject_the_rest(page)
+    page.keyboard.press("n")
+    page.keyboard.press("m")
+    page.fill("#review-new-type", "pace <b>")
+    page.keyboard.press("Enter")
+    note = "1 text was decided before “pace <b>” was added and stays open for it."
+    assert page.inner_text("#review-earlier-note") == note
+    page.click("#review-complete-decided")
+    assert page.inner_text("#review-status").startswith(
+        f"2 texts are complete for all types that were there when you decided. {note}"
+    )
+    complete = [one["complete"] for one in records(saved(page, tmp_path))]
+    assert complete == [["artist", "city"], ["artist", "city", "pace <b>"]]
+    page.click("#review-again")
+    assert "text 1 of 2" in page.inner_text("#review-facts")
+    assert page.inner_text("#review-status").startswith("Decided before “pace <b>” was added: mark what is missing")
+    page.keyboard.press("c")
+    assert not page.locator("#review-earlier").is_visible()
+    complete = [one["complete"] for one in records(saved(page, tmp_path))]
+    assert complete == [["artist", "city", "pace <b>"]] * 2
+    page.keyboard.press("u")
+    assert page.inner_text("#review-earlier-note") == note
+    word(page, "play").click()
+    page.keyboard.press("3")  # marking one is a look at the text too
+    assert not page.locator("#review-earlier").is_visible()
+    page.click("#review-complete-decided")
+    assert page.inner_text("#review-status").startswith("2 texts are complete for all types.")
+    for _ in range(4):  # both times complete, both marked
+        page.keyboard.press("u")
+    assert page.locator("#review-types button").count() == 2  # the name of nothing is gone, and so is the note
+    assert not page.locator("#review-earlier").is_visible()
+    page.click("#review-complete-decided")
+    assert [one["complete"] for one in records(saved(page, tmp_path))] == [["artist", "city"]]
+
+
+def test_a_text_without_decisions_can_be_looked_at_again_too(page, tmp_path):
+    """It was said to be complete before there was the type."""
+    texts_to_mark(page, tmp_path)
+    page.keyboard.press("c")
+    page.keyboard.press("p")
+    assert not page.locator("#review-earlier").is_visible()
+    for name in ("pace", "place"):
+        word(page, "play").click()
+        page.fill("#review-new-type", name)
+        page.keyboard.press("Enter")
+        page.keyboard.press("r")
+    assert page.inner_text("#review-earlier-note") == (
+        "1 text was decided before “pace”, “place” were added and stays open for them."
+    )
+    page.click("#review-again")
+    assert "Text 2 of 2" in page.inner_text("#review-facts")
+    assert page.locator("#review-complete input:checked").count() == 2
+
+
 def test_a_wrong_complete_is_explained(page, tmp_path):
     page.click("nav a[href='#review']")
     for wrong in ('"city"', '[""]', "[1]", "{}"):

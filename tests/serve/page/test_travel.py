@@ -37,6 +37,26 @@ def test_arrow_keys_travel_through_the_lineage(page, server, texts):
     assert drawn(page, "travel") == found(server, "v2", f"{text} . {TEXT}") != found(server, "v2", text)
 
 
+def test_scores_say_on_what_they_were_measured(page):
+    """Without --dev it is a part of the data, set aside."""
+
+    def set_aside(route):
+        response = route.fetch()
+        answer = response.json()
+        for step in (step for version in answer["versions"] for step in version["lineage"]):
+            step["data"]["dev_given"] = False
+        route.fulfill(response=response, json=answer)
+
+    page.click("nav a[href='#travel']")
+    page.keyboard.press("ArrowLeft")
+    assert "F1 on its dev set" in page.inner_text("#travel-step")
+    page.route("**/v1/versions", set_aside)
+    page.reload()
+    page.wait_for_selector("#travel:not([hidden])")
+    page.keyboard.press("ArrowLeft")
+    assert "F1 on what was set aside" in page.inner_text("#travel-step")
+
+
 def api_versions(server):
     return {one["name"]: one for one in httpx2.get(f"{server.address}/v1/versions").json()["versions"]}
 

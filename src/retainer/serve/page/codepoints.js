@@ -23,6 +23,11 @@ export class Text {
     return this.units ? this.units.length - 1 : this.plain.length;
   }
 
+  /** Whether there is no word in it. */
+  get isBlank() {
+    return this.plain.search(WORD) < 0;
+  }
+
   /** The part between two offsets. */
   slice(start, end = this.length) {
     return this.units ? this.plain.slice(this.units[start], this.units[end]) : this.plain.slice(start, end);

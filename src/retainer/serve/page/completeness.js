@@ -1,10 +1,15 @@
 /** What is complete in the texts of a review: the types of which every entity of a text is marked. */
 
 export class Completeness {
-  /** @param {import("./review_queue.js").ReviewQueue} queue which remembers every step for undo */
-  constructor(queue) {
+  /**
+   * @param {import("./review_queue.js").ReviewQueue} queue which remembers every step for undo
+   * @param {() => string[]} types those that a person can choose from now; some may be added later
+   */
+  constructor(queue, types) {
     this.queue = queue;
+    this.types = types;
     this.sets = queue.records.map((record) => new Set(record.complete));
+    this.seen = new Map();
   }
 
   /** The types that are complete in a text. */
@@ -12,26 +17,50 @@ export class Completeness {
     return this.sets[text];
   }
 
-  /** Say, or take back, that a text has every entity of these types. */
-  set(text, types, wanted) {
-    this.change([text], (set) => types.forEach((type) => set[wanted ? "add" : "delete"](type)));
+  /** Remember which types there are while some texts are decided; return what takes it back. */
+  see(texts) {
+    const before = texts.map((text) => [text, this.seen.get(text)]);
+    for (const text of texts) this.seen.set(text, this.types());
+    return () => before.forEach(([text, types]) => (types ? this.seen.set(text, types) : this.seen.delete(text)));
   }
 
-  /** Say it of all texts in which everything is decided; return how many there are. */
-  setDecided(types) {
-    const { items } = this.queue;
-    const open = new Set(items.filter((item) => item.state === "open").map((item) => item.text));
-    const decided = [...new Set(items.map((item) => item.text))].filter((text) => !open.has(text));
-    this.change(decided, (set) => types.forEach((type) => set.add(type)));
+  /** Say, or take back, that a text has every entity of these types. */
+  set(text, types, wanted) {
+    const first = this.seen.has(text) ? [] : [text];
+    this.change([text], (set) => types.forEach((type) => set[wanted ? "add" : "delete"](type)), first);
+  }
+
+  /**
+   * Say of all texts in which everything is decided that they are complete for the types that there were then: of a
+   * type that came later nobody was asked. Return how many texts there are.
+   */
+  setDecided() {
+    const { items, openTexts } = this.queue;
+    const decided = [...new Set(items.map((item) => item.text))].filter((text) => !openTexts.has(text));
+    const then = (text) => this.types().filter((type) => this.seen.get(text).includes(type));
+    this.change(decided, (set, text) => then(text).forEach((type) => set.add(type)));
     return decided.length;
   }
 
-  change(texts, apply) {
+  /** The decided texts that are open for types which were added afterwards, in order, each with these types. */
+  earlier() {
+    const { openTexts } = this.queue;
+    const now = this.types();
+    const later = ([text, seen]) => now.filter((type) => !seen.includes(type) && !this.sets[text].has(type));
+    return [...this.seen]
+      .filter(([text, seen]) => seen !== now && !openTexts.has(text))
+      .map((one) => ({ text: one[0], types: later(one) }))
+      .filter(({ types }) => types.length)
+      .sort((a, b) => a.text - b.text);
+  }
+
+  change(texts, apply, seen = []) {
     if (!texts.length) return;
     const before = texts.map((text) => [text, new Set(this.sets[text])]);
     this.queue.record(
+      seen,
       () => before.forEach(([text, types]) => (this.sets[text] = types)),
-      () => texts.forEach((text) => apply(this.sets[text])),
+      () => texts.forEach((text) => apply(this.sets[text], text)),
     );
   }
 }

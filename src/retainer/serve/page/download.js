@@ -11,7 +11,7 @@ import { plural } from "./dom.js";
 export function reviewedLines(queue) {
   const decided = queue.records.map(() => []);
   for (const item of queue.items) if (item.state !== "open") decided[item.text].push(item);
-  const open = new Set(queue.items.filter((item) => item.state === "open").map((item) => item.text));
+  const open = queue.openTexts;
   const result = { lines: [], entities: 0, heldBack: 0, idle: 0, types: new Set(), complete: new Set() };
   queue.records.forEach((record, at) => {
     const complete = [...queue.completeness.of(at)];

@@ -8,6 +8,7 @@ import { nameNode, node } from "./dom.js";
  * @param {import("./codepoints.js").Text} text
  */
 export function drawText(text, marks, versions) {
+  if (text.isBlank) return node("p", { class: "text muted" }, "(empty)");
   const paragraph = drawPassive(text, marks, versions, (start, end) => [text.slice(start, end)]);
   addArrowKeys(paragraph);
   return paragraph;

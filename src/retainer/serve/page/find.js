@@ -28,10 +28,11 @@ export class Find {
 
   /** Offer calibrated scores only for a version that has them. */
   updateCalibrated() {
-    const types = this.versions.find(this.version.value).calibrated_types;
+    const { calibrated_types: types, types: known } = this.versions.find(this.version.value);
     this.calibrated.disabled = !types.length;
     if (!types.length) this.calibrated.checked = false;
-    byId("find-calibrated-note").textContent = types.length ? "" : "(this version has none)";
+    const some = types.length < known.length ? `(${types.length} of ${plural(known.length, "type")})` : "";
+    byId("find-calibrated-note").textContent = types.length ? some : "(this version has none)";
   }
 
   /** Ask the server for the entities of these texts. */

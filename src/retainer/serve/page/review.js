@@ -1,13 +1,15 @@
 /** Review: accept, correct or reject what versions propose for the texts of a file, and mark what they missed. */
 
 import { Text } from "./codepoints.js";
+import { CompletenessPanel } from "./completeness_panel.js";
 import { byId, nameNode, plural, visible } from "./dom.js";
 import { reviewedLines, reviewedName, reviewedText, saveFile } from "./download.js";
-import { readFile } from "./files.js";
+import { countTexts, readFile } from "./files.js";
+import { countStates } from "./item_states.js";
 import { Marking } from "./marking.js";
 import { drawNextSteps } from "./next_steps.js";
 import { propose, sorted, withoutGiven } from "./proposals.js";
-import { drawComplete, drawItem } from "./review_item.js";
+import { drawItem } from "./review_item.js";
 import { BUTTONS, reviewKeys } from "./review_keys.js";
 import { ReviewQueue } from "./review_queue.js";
 import { TypeChoice } from "./type_choice.js";
@@ -34,10 +36,10 @@ export class Review {
     });
     for (const select of [this.version, this.second]) this.restartOnChange(select);
     this.choice = new TypeChoice(versions, notices, (type) => this.choose(type));
+    this.completeness = new CompletenessPanel(this);
     this.marking = new Marking(byId("review-text"), () => this.drawMarking());
     for (const [id, key] of Object.entries(BUTTONS)) byId(id).addEventListener("click", () => this.keys[key]?.());
     byId("review-sure").addEventListener("click", () => this.acceptAgreed());
-    byId("review-complete-decided").addEventListener("click", () => this.completeDecided());
     byId("review-save").addEventListener("click", () => this.save());
     window.addEventListener("beforeunload", (event) => this.queue?.unsaved && event.preventDefault());
   }
@@ -71,10 +73,11 @@ export class Review {
   async open(file) {
     if (!this.mayLeave()) return;
     await this.notices.during("Reading the file …", async (current) => {
-      const records = await readFile(file);
+      const records = await readFile(file, true);
       if (!current()) return;
-      this.file = { name: file.name, records };
-      byId("review-file-shown").replaceChildren(nameNode(file.name), `: ${plural(records.length, "text")}`);
+      const texts = records.map((record) => new Text(record.plain));
+      this.file = { name: file.name, records, texts };
+      byId("review-file-shown").replaceChildren(nameNode(file.name), `: ${countTexts(texts)}`);
       await this.start();
     });
   }
@@ -82,7 +85,7 @@ export class Review {
   /** Ask the versions for proposals. */
   async start() {
     if (!this.file) return;
-    const { records } = this.file;
+    const { records, texts } = this.file;
     const version = this.versions.find(this.version.value);
     const same = !this.second.value || this.second.value === this.version.value;
     const second = same ? null : this.versions.find(this.second.value);
@@ -95,8 +98,7 @@ export class Review {
       const proposals = await propose(records, version, second, onProgress);
       if (!current()) return;
       const items = sorted(withoutGiven(proposals, records));
-      const texts = records.map((record) => new Text(record.plain));
-      this.queue = new ReviewQueue(records, texts, items);
+      this.queue = new ReviewQueue(records, texts, items, () => this.choice.types);
       const inFile = records.flatMap((one) => [...one.given.map((given) => given.type), ...one.complete]);
       this.choice.start([...version.types, ...(second?.types ?? []), ...inFile]);
       byId("review-item").hidden = false;
@@ -129,23 +131,6 @@ export class Review {
     this.notices.report(`Chosen: “${words}”. Give it a type.`);
   }
 
-  /** Say that the text has every entity of all types or, if it says so already, take it back. */
-  toggleComplete() {
-    this.apply(({ completeness, text }) => {
-      const { types } = this.choice;
-      const wanted = !types.every((type) => completeness.of(text).has(type));
-      completeness.set(text, types, wanted);
-      return wanted ? "Complete for all types." : "Complete for no type.";
-    });
-  }
-
-  completeDecided() {
-    this.apply(({ completeness }) => {
-      const count = completeness.setDecided(this.choice.types);
-      return `${plural(count, "text")} ${count === 1 ? "is" : "are"} complete for all types.`;
-    });
-  }
-
   /** Change the queue and report it, or report why it cannot be changed. */
   apply(change, message = "") {
     if (!this.queue) return;
@@ -157,6 +142,21 @@ export class Review {
     }
   }
 
+  /** Go to another text that may be out of sight: on a phone the lists stand below it. */
+  show(change) {
+    this.apply(change);
+    byId("review-facts").scrollIntoView({ block: "nearest" });
+  }
+
+  /** Take the last step back, and with it the name of a type that nothing has any more. */
+  undo() {
+    this.apply((queue) => {
+      queue.undo();
+      this.choice.forget((type) => !queue.uses(type));
+      return "Undone.";
+    });
+  }
+
   acceptAgreed() {
     const threshold = Number(byId("review-least").value);
     this.apply((queue) => `${plural(queue.acceptAgreed(threshold), "entity", "entities")} accepted.`);
@@ -164,13 +164,11 @@ export class Review {
 
   draw(message = "") {
     const { queue } = this;
-    drawItem(queue, this.versions, (at) => this.apply((one) => one.goTo(at)));
-    drawComplete(queue, this.choice.types, this.versions, (type, wanted) =>
-      this.apply(({ completeness, text }) => completeness.set(text, [type], wanted)),
-    );
+    drawItem(queue, this.versions, (at) => this.show((one) => one.goTo(at)));
+    this.completeness.draw();
     this.marking.reset(queue.wordsOf(queue.text));
     byId("review-marked").hidden = true;
-    const { open, accepted, corrected, added, rejected } = queue.counts();
+    const { open, accepted, corrected, added, rejected } = countStates(queue.items);
     const more = added ? `, ${added} added` : "";
     byId("review-counts").textContent =
       `${accepted} accepted, ${corrected} corrected${more}, ${rejected} rejected, ${open} left`;

@@ -2,9 +2,9 @@
 
 import { button, byId, nameNode, node, visible } from "./dom.js";
 import { drawPassive } from "./entities.js";
+import { stateOf } from "./item_states.js";
 import { wordNodes } from "./marking.js";
 import { overlap } from "./proposals.js";
-import { ReviewQueue } from "./review_queue.js";
 
 const AROUND = 4;
 /** Items listed before and after the current one. */
@@ -37,28 +37,13 @@ export function drawItem(queue, versions, goTo) {
   else box.scrollTop += current.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 3;
 }
 
-/** Draw a box to tick for every type: whether all its entities in this text are marked. */
-export function drawComplete(queue, types, versions, onChange) {
-  const complete = queue.completeness.of(queue.text);
-  const boxes = types.map((type) => {
-    const box = node("input", { type: "checkbox", checked: complete.has(type) });
-    box.addEventListener("change", () => onChange(type, box.checked));
-    const chip = node("span", { class: "chip" }, nameNode(type));
-    return node("label", { class: `type c${versions.style(type).hue}` }, box, chip);
-  });
-  const place = byId("review-complete-types");
-  const focused = [...place.querySelectorAll("input")].indexOf(document.activeElement);
-  place.replaceChildren(...boxes);
-  boxes[focused]?.querySelector("input").focus();
-}
-
 /** The current entity, and those of the others that do not overlap it. */
 function marks(queue) {
   const { item, text } = queue;
   const here = queue.items.map((one, id) => ({ ...one, id })).filter((one) => one.text === text);
   const others = here.filter((one) => one.id !== queue.at && one.state !== "rejected");
   const wanted = [
-    ...(item ? [{ ...item, id: queue.at, kind: "current", note: NOTES[ReviewQueue.state(item)] }] : []),
+    ...(item ? [{ ...item, id: queue.at, kind: "current", note: NOTES[stateOf(item)] }] : []),
     ...queue.records[text].given.map((one) => ({ ...one, kind: "given", note: "in the file" })),
     ...others.filter((one) => one.state === "accepted").map((one) => ({ ...one, kind: "accepted", note: "✓" })),
     ...others.filter((one) => one.state === "open").map((one) => ({ ...one, kind: "open", note: "?" })),
@@ -90,7 +75,7 @@ function neighbours(queue, versions, goTo) {
     const label = [
       node("bdi", { class: "what" }, words),
       chip,
-      node("span", { class: "muted" }, `${score}${STATES[ReviewQueue.state(item)]}`),
+      node("span", { class: "muted" }, `${score}${STATES[stateOf(item)]}`),
     ];
     const choose = button("", () => goTo(at), { "aria-current": at === queue.at ? "true" : null });
     choose.append(...label);

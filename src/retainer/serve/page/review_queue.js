@@ -9,16 +9,17 @@ export class ReviewQueue {
   /**
    * @param {{plain: string, given: object[], complete: string[]}[]} records
    * @param {object[]} items most doubtful first
+   * @param {() => string[]} types those that a person can choose from now
    */
-  constructor(records, texts, items) {
+  constructor(records, texts, items, types) {
     this.records = records;
     this.texts = texts;
     this.items = items;
-    this.completeness = new Completeness(this);
+    this.completeness = new Completeness(this, types);
     this.history = [];
     this.unsaved = false;
     this.words = new Map();
-    this.text = 0;
+    this.text = texts.findIndex((text) => !text.isBlank);
     this.at = -1;
     if (items.length) this.goTo(0);
   }
@@ -28,24 +29,15 @@ export class ReviewQueue {
     return this.items[this.at];
   }
 
-  /** Return the state of an item in one word. */
-  static state(item) {
-    if (item.state !== "accepted") return item.state;
-    if (!item.proposed) return "added";
-    const { start, end, type } = item.proposed;
-    return item.start === start && item.end === end && item.type === type ? "accepted" : "corrected";
+  /** The texts in which something is still to decide. */
+  get openTexts() {
+    return new Set(this.items.filter((item) => item.state === "open").map((item) => item.text));
   }
 
-  counts() {
-    const counts = { open: 0, accepted: 0, corrected: 0, added: 0, rejected: 0 };
-    for (const item of this.items) counts[ReviewQueue.state(item)] += 1;
-    return counts;
-  }
-
-  /** Make a change that `restore` can take back. */
-  record(restore, apply) {
+  /** Make a change that `restore` can take back; `decided` are the texts about which a person decides by it. */
+  record(decided, restore, apply) {
     const { at, text } = this;
-    this.history.push({ restore, at, text });
+    this.history.push({ restore, unsee: this.completeness.see(decided), at, text });
     apply();
     this.unsaved = true;
   }
@@ -55,6 +47,7 @@ export class ReviewQueue {
     if (!items.length) return;
     const before = items.map((item) => [item, { ...item }]);
     this.record(
+      items.map((item) => item.text),
       () => before.forEach(([item, copy]) => Object.assign(item, copy)),
       () => items.forEach(apply),
     );
@@ -82,6 +75,7 @@ export class ReviewQueue {
     this.requireRoom(item, null);
     const at = this.at + 1;
     this.record(
+      [this.text],
       () => this.items.splice(at, 1),
       () => this.items.splice(at, 0, item),
     );
@@ -156,10 +150,16 @@ export class ReviewQueue {
     return count;
   }
 
+  /** Return whether an item has this type, or a text is complete for it. */
+  uses(type) {
+    return this.items.some((item) => item.type === type) || this.completeness.sets.some((set) => set.has(type));
+  }
+
   undo() {
     const last = this.history.pop();
     if (!last) throw new UserError("There is nothing to undo.");
     last.restore();
+    last.unsee();
     Object.assign(this, { at: last.at, text: last.text, unsaved: true });
   }
 
@@ -172,9 +172,15 @@ export class ReviewQueue {
     if (this.items.length) this.goTo(Math.min(Math.max(this.at + step, 0), this.items.length - 1));
   }
 
-  /** Go to another text, and to the first item that is open in it, or else to its first. */
+  /** Go to another text that is not empty, and to the first item that is open in it, or else to its first. */
   goText(step) {
-    this.text = Math.min(Math.max(this.text + step, 0), this.texts.length - 1);
+    let next = this.text + step;
+    while (this.texts[next]?.isBlank) next += step;
+    if (this.texts[next]) this.showText(next);
+  }
+
+  showText(text) {
+    this.text = text;
     const here = (item) => item.text === this.text;
     const open = this.items.findIndex((item) => here(item) && item.state === "open");
     this.at = open < 0 ? this.items.findIndex(here) : open;

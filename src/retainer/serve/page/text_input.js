@@ -1,9 +1,9 @@
-/** The texts of Find, Compare and Time travel: those of typed lines, or those of a file; one text per line in both. */
+/** The texts of Find, Compare and Time travel: those of typed lines, one each, or those of a file. */
 
 import { Text } from "./codepoints.js";
-import { button, byId, nameNode, plural } from "./dom.js";
+import { button, byId, nameNode } from "./dom.js";
 import { UserError } from "./errors.js";
-import { readFile, requireCount, requireText } from "./files.js";
+import { countTexts, readFile, requireCount, requireText } from "./files.js";
 
 export class TextInput {
   /** @param {() => void} onChange called when there are new texts */
@@ -60,7 +60,7 @@ export class TextInput {
       this.draw();
       this.field.focus();
     });
-    shown.replaceChildren(nameNode(this.file.name), `: ${plural(this.file.texts.length, "text")} `, remove);
+    shown.replaceChildren(nameNode(this.file.name), `: ${countTexts(this.file.texts)} `, remove);
     remove.focus();
   }
 }

@@ -22,15 +22,26 @@ export class TypeChoice {
 
   /** Begin with some types. */
   start(types) {
-    this.types = [...new Set(types)];
+    this.first = new Set(types);
+    this.offer([...this.first]);
+  }
+
+  offer(types) {
+    this.types = types;
     this.draw();
+  }
+
+  /** Drop names that were added since, and that nobody needs. */
+  forget(isUnused) {
+    const kept = this.types.filter((type) => this.first.has(type) || !isUnused(type));
+    if (kept.length < this.types.length) this.offer(kept);
   }
 
   /** Choose a type by name; a new one gets a button. */
   chooseNamed(type) {
     if (!type) throw new UserError("Write the name of a type first.");
     if (type === "O") throw new UserError("No type can be called O: it means no entity.");
-    if (!this.types.includes(type)) this.start([...this.types, type]);
+    if (!this.types.includes(type)) this.offer([...this.types, type]);
     this.field.value = "";
     this.onChoose(type);
     byId("review-text").focus();

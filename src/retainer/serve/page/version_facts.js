@@ -9,7 +9,7 @@ export function drawVersionFacts(step, count) {
     ["when", step.created ? dateNode(step.created) : ""],
     ["data", dataText(step.data)],
     ["method", step.method && !step.change?.verb ? `${step.method}, seed ${step.seed}` : ""],
-    ["F1 on its dev set", scoreNodes(step.scores)],
+    [step.data?.dev_given === false ? "F1 on what was set aside" : "F1 on its dev set", scoreNodes(step.scores)],
     ["hash", step.hash.slice(0, 12)],
   ];
   const rows = facts
