@@ -23,7 +23,7 @@ export class SwapNotice {
 
   compare(references) {
     const before = this.replaced.size;
-    for (const { name, hash } of references) if (this.versions.find(name).hash !== hash) this.replaced.add(name);
+    for (const { name, hash } of references) if (this.versions.find(name)?.hash !== hash) this.replaced.add(name);
     if (this.replaced.size > before) this.draw();
   }
 
