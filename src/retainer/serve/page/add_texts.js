@@ -24,7 +24,7 @@ export class AddTexts {
       const lines = byId("add-text").value.split("\n");
       const texts = lines.map((line, at) => requireText(line, `Line ${at + 1}`)).filter((line) => line.trim());
       if (!texts.length) throw new UserError("There is no text yet: type or paste one, or choose a file.");
-      await this.add(texts, "typed", "");
+      await this.add(texts, undefined, "");
       byId("add-text").value = "";
     });
   }
@@ -45,7 +45,7 @@ export class AddTexts {
     const sum = await this.project.addTexts(texts, source, onProgress);
     await this.onAdded();
     const known = sum.known ? `, ${sum.known} were there already` : "";
-    const from = source === "typed" ? "" : ` from ${visible(source)}`;
+    const from = source ? ` from ${visible(source)}` : "";
     this.notices.report(`${plural(sum.new, "text")} added${from}${known}.${note}`);
   }
 }

@@ -82,7 +82,7 @@ export class Look {
     if (item && this.sheet) this.trail.push(this.sheet.id);
     if (item) return this.show(item, message);
     if (!this.sheet) byId("look-none").hidden = false;
-    byId("look-none").textContent = this.project.texts.all ? DONE : "There is no text yet: add some below.";
+    byId("look-none").textContent = this.project.texts.all ? DONE : "There is no text yet: type some, or choose a file.";
     if (!this.project.texts.all) byId("add-details").open = true;
     else this.notices.report([message, DONE].filter(Boolean).join(" "));
   }
@@ -164,14 +164,16 @@ export class Look {
     });
   }
 
-  /** Types were added or renamed: a new one is complete in a text that is being looked at for the first time. */
+  /** Types were added, renamed or coloured: a new one is complete in a text that is looked at for the first time. */
   onTypes() {
+    const known = JSON.stringify(this.project.types.map(({ name, colour }) => [name, colour]));
+    if (!this.sheet || known === this.known) return;
+    this.known = known;
     const names = this.project.typeNames;
-    if (!this.sheet || names.join("\n") === this.choice.types.join("\n")) return this.sheet && this.draw();
-    const fresh = names.filter((name) => !this.choice.first?.has(name));
+    const fresh = names.filter((name) => !this.choice.first.has(name));
     if (!this.sheet.stored.revision) for (const name of fresh) this.sheet.completeness.of(0).add(name);
     this.choice.start(names);
-    return this.draw();
+    this.panel.draw(null);
   }
 
   beginMarking() {

@@ -10,7 +10,7 @@ export class LookPanel {
     this.look = look;
   }
 
-  /** Draw the sheet, and report what was done to it. */
+  /** Draw the sheet, and report what was done to it; null if that is not to be said. */
   draw(message) {
     const { sheet, project, marking, notices } = this.look;
     drawItem(sheet, project, (at) => this.look.apply((one) => one.goTo(at)), "look");
@@ -20,7 +20,7 @@ export class LookPanel {
     this.drawComplete();
     marking.reset(sheet.wordsOf(0));
     byId("look-marked").hidden = true;
-    notices.report([message, currentText(sheet)].filter(Boolean).join(" "));
+    if (message !== null) notices.report([message, currentText(sheet)].filter(Boolean).join(" "));
   }
 
   drawMarking() {

@@ -1,6 +1,6 @@
 /** Who works here: asked once, before the first change, because every change is kept with its author. */
 
-import { byId } from "./dom.js";
+import { byId, visible } from "./dom.js";
 import { UserError } from "./errors.js";
 
 let name = "";
@@ -25,11 +25,6 @@ export async function changePerson() {
   }
 }
 
-/** The name, if it is known. */
-export function knownPerson() {
-  return name;
-}
-
 function ask() {
   const dialog = byId("person");
   const field = byId("person-field");
@@ -41,7 +36,8 @@ function ask() {
       if (!name) return;
       dialog.onclose = null;
       dialog.close();
-      byId("bench-person").textContent = name;
+      byId("bench-person").textContent = visible(name);
+      byId("bench-you").hidden = false;
       resolve(name);
     };
     dialog.onclose = () => reject(new UserError("Nothing is saved without a name. Try again to enter it."));
