@@ -4,22 +4,22 @@ import pytest
 
 from retainer.errors import InputError
 from retainer.workbench.project import Project
-from retainer.workbench.versions import ProjectVersion, VersionUse
+from retainer.workbench.versions import ProjectVersion, VersionOrigin, VersionUse
 
 
 @pytest.fixture
 def versions(project):
     job = project.jobs.add("teach", {}, "ann")
     project.versions.add("base", "hash 0", elsewhere="dslim/bert-base-NER")
-    project.versions.add("v1", "hash 1", parent="base", job=job.id)
-    project.versions.add("v2", "hash 2", parent="v1")
+    project.versions.add("v1", "hash 1", origin=VersionOrigin("base", job.id, 7), types=["city"])
+    project.versions.add("v2", "hash 2", origin=VersionOrigin("v1"))
     return project.versions
 
 
 def test_where_they_come_from(versions, folder):
     base, one, two = versions.all()
     assert base == ProjectVersion("base", None, "hash 0", None, base.added, "dslim/bert-base-NER")
-    assert one == ProjectVersion("v1", "base", "hash 1", 1, one.added) and two.parent == "v1"
+    assert one == ProjectVersion("v1", "base", "hash 1", 1, one.added, types=("city",), texts=7) and two.parent == "v1"
     assert versions.place("base") == "dslim/bert-base-NER"
     assert versions.place("v1") == str(folder / "versions" / "v1")
 
@@ -42,7 +42,7 @@ def test_a_moved_project_finds_its_versions(versions, project, folder, tmp_path)
     ("change", "says"),
     [
         (lambda versions: versions.add("v1", "x"), "there is a version 'v1' already"),
-        (lambda versions: versions.add("v3", "x", parent="v9"), "there is no version 'v9'"),
+        (lambda versions: versions.add("v3", "x", origin=VersionOrigin("v9")), "there is no version 'v9'"),
         (lambda versions: versions.add("../v3", "x"), "'../v3' cannot name a version"),
         (lambda versions: versions.add("", "x"), "'' cannot name a version"),
         (lambda versions: versions.use("v3", "ann"), "there is no version 'v3'; known are base, v1, v2"),

@@ -107,6 +107,11 @@ class Annotations:
             raise InputError(f"1 to {LARGEST_LOG} changes are read at once, not {limit}")
         return self._changes("id > ?", change, limit)
 
+    def last_change(self) -> int:
+        """Return the number of the newest change of any text; 0 before the first."""
+        with self._database.reading() as connection:
+            return int(connection.execute("SELECT coalesce(max(id), 0) FROM changes").fetchone()[0])
+
     def _changes(self, condition: str, value: int, limit: int) -> tuple[AnnotationChange, ...]:
         with self._database.reading() as connection:
             names = type_names(connection)

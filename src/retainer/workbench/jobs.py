@@ -140,6 +140,21 @@ class ProjectJobs:
             rows = connection.execute(query, (self.get(job).id, after, limit))
             return tuple(JobEvent(row["number"], row["at"], json.loads(row["event"])) for row in rows)
 
+    def latest(self, job: int, kind: str = "") -> JobEvent | None:
+        """Return the last event of a job, or the last one of a kind: where it stands, without all that came before."""
+        with self._database.reading() as connection:
+            query = (
+                "SELECT * FROM job_events WHERE job = ? AND (? = '' OR json_extract(event, '$.kind') = ?) "
+                "ORDER BY number DESC LIMIT 1"
+            )
+            row = connection.execute(query, (job, kind, kind)).fetchone()
+        return None if row is None else JobEvent(row["number"], row["at"], json.loads(row["event"]))
+
+    def waiting(self) -> int:
+        """Count the jobs in the queue."""
+        with self._database.reading() as connection:
+            return int(connection.execute("SELECT count(*) FROM jobs WHERE state = 'queued'").fetchone()[0])
+
     def _first(self, state: JobState) -> Job | None:
         with self._database.reading() as connection:
             query = "SELECT * FROM jobs WHERE state = ? ORDER BY id LIMIT 1"

@@ -96,7 +96,9 @@ CREATE TABLE versions (
     hash TEXT NOT NULL,
     job INTEGER REFERENCES jobs (id),    -- the job that made it
     added TEXT NOT NULL,
-    elsewhere TEXT                       -- a folder outside the project, or a name on the hub
+    elsewhere TEXT,                      -- a folder outside the project, or a name on the hub
+    types TEXT NOT NULL,                 -- JSON: what it finds, so that nobody must load it to know
+    texts INTEGER                        -- how many texts with a decision it was taught from
 );
 
 CREATE TABLE uses (                      -- which version was put into use when

@@ -107,6 +107,20 @@ class ProjectTexts:
             raise InputError(f"there is no text {id} in this project")
         return _stored(row)
 
+    def held_back(self) -> int:
+        """Count the texts that are held back."""
+        with self._database.reading() as connection:
+            return int(connection.execute("SELECT count(*) FROM texts WHERE held_back").fetchone()[0])
+
+    def draw(self, limit: int, skip: Iterable[int] = ()) -> tuple[StoredText, ...]:
+        """Draw texts without a decision, by their hash: at random, and the same ones until one of them is decided."""
+        with self._database.reading() as connection:
+            query = (
+                f"SELECT * FROM texts WHERE id {_DECISIONS[False]} "
+                "AND id NOT IN (SELECT value FROM json_each(?)) ORDER BY hash LIMIT ?"
+            )
+            return tuple(_stored(row) for row in connection.execute(query, (json.dumps(list(skip)), limit)))
+
     def all(self) -> tuple[StoredText, ...]:
         """Return all texts, in their order."""
         with self._database.reading() as connection:

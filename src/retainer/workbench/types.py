@@ -102,6 +102,15 @@ class ProjectTypes:
                     connection.execute("UPDATE types SET position = ? WHERE id = ?", (place, number))
                     _record(connection, number, "move", who, old, place)
 
+    def renamed(self) -> dict[str, str]:
+        """Return what types are called now, by the names they had: versions know them by the names of their time."""
+        with self._database.reading():
+            known, names = set(self.names()), dict[str, str]()
+            for change in self.history():
+                if change.kind == "rename" and isinstance(change.before, str) and change.before not in known:
+                    names[change.before] = change.type
+            return names
+
     def history(self) -> tuple[TypeChange, ...]:
         """Return all that was ever done to types, the first change first."""
         with self._database.reading() as connection:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +20,8 @@ VERSIONS_FOLDER = "versions"
 """Where in a project the folders of its versions lie."""
 
 _VERSIONS = """
-SELECT versions.name, parents.name, versions.hash, versions.job, versions.added, versions.elsewhere FROM versions
+SELECT versions.name, parents.name, versions.hash, versions.job, versions.added, versions.elsewhere,
+versions.types, versions.texts FROM versions
 LEFT JOIN versions AS parents ON parents.id = versions.parent
 """
 
@@ -36,6 +39,19 @@ class ProjectVersion:
     added: str
     elsewhere: str | None = None
     """Where it lies, if not in the project: a folder, ``builtin`` or a name on the hub."""
+    types: tuple[str, ...] = ()
+    """What it finds."""
+    texts: int | None = None
+    """How many texts with a decision it was taught from; None where that happened elsewhere."""
+
+
+@dataclass(frozen=True)
+class VersionOrigin:
+    """Where a version comes from."""
+
+    parent: str | None = None
+    job: int | None = None
+    texts: int | None = None
 
 
 @dataclass(frozen=True)
@@ -66,8 +82,8 @@ class ProjectVersions:
         name: str,
         hash_: str,
         *,
-        parent: str | None = None,
-        job: int | None = None,
+        types: Iterable[str] = (),
+        origin: VersionOrigin | None = None,
         elsewhere: str | Path | None = None,
     ) -> ProjectVersion:
         """Add a version whose folder is whole; the row comes last, so that a killed job leaves no row without one."""
@@ -75,10 +91,13 @@ class ProjectVersions:
         with self._database.writing() as connection:
             if name in _ids(connection):
                 raise InputError(f"there is a version {quoted(name)} already; choose another name")
-            parent_id = None if parent is None else _id(connection, parent)
+            origin = origin or VersionOrigin()
+            parent = None if origin.parent is None else _id(connection, origin.parent)
+            found = json.dumps(list(types))
             connection.execute(
-                "INSERT INTO versions (name, parent, hash, job, added, elsewhere) VALUES (?, ?, ?, ?, ?, ?)",
-                (name, parent_id, hash_, job, now(), _lasting(elsewhere)),
+                "INSERT INTO versions (name, parent, hash, job, added, elsewhere, types, texts) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (name, parent, hash_, origin.job, now(), _lasting(elsewhere), found, origin.texts),
             )
             return self.get(name)
 
@@ -89,7 +108,7 @@ class ProjectVersions:
     def all(self) -> tuple[ProjectVersion, ...]:
         """Return all versions."""
         with self._database.reading() as connection:
-            return tuple(ProjectVersion(*row) for row in connection.execute(f"{_VERSIONS} ORDER BY versions.id"))
+            return tuple(_version(row) for row in connection.execute(f"{_VERSIONS} ORDER BY versions.id"))
 
     def get(self, name: str) -> ProjectVersion:
         """Return a version by its name."""
@@ -108,10 +127,16 @@ class ProjectVersions:
     def go_back(self, who: str) -> ProjectVersion:
         """Put the version into use again that was in use before the present one; again goes back further."""
         with self._database.writing() as connection:
+            before = self.before()
+            _record_use(connection, before.name, who, back=True)
+            return before
+
+    def before(self) -> ProjectVersion:
+        """Return the version that going back would put into use."""
+        with self._database.reading():
             stack = _stack(self.uses())
             if len(stack) < 2:
                 raise InputError("there is no version to go back to: none was in use earlier")
-            _record_use(connection, stack[-2], who, back=True)
             return self.get(stack[-2])
 
     def in_use(self) -> ProjectVersion | None:
@@ -127,6 +152,11 @@ class ProjectVersions:
                 "SELECT name, who, at, back FROM uses JOIN versions ON versions.id = version ORDER BY uses.id"
             )
             return tuple(VersionUse(row["name"], row["who"], row["at"], bool(row["back"])) for row in rows)
+
+
+def _version(row: sqlite3.Row) -> ProjectVersion:
+    name, parent, hash_, job, added, elsewhere, types, texts = row
+    return ProjectVersion(name, parent, hash_, job, added, elsewhere, tuple(json.loads(types)), texts)
 
 
 def _lasting(place: str | Path | None) -> str | None:
