@@ -164,7 +164,7 @@ export class Look {
     });
   }
 
-  /** Types were added, renamed or coloured: a new one is complete in a text that is looked at for the first time. */
+  /** Types were added, renamed or coloured: a new one is complete in a text that nobody has looked at before. */
   onTypes() {
     const known = JSON.stringify(this.project.types.map(({ name, colour }) => [name, colour]));
     if (!this.sheet || known === this.known) return;

@@ -137,9 +137,10 @@ function addViews(versions) {
 
 /** Another version is in use: the first one brings the other views along. */
 async function onUse(versions) {
-  if (versions.all.length) return;
+  const first = !versions.all.length;
   versions.take((await Versions.load()).all);
-  addViews(versions);
+  if (first) addViews(versions);
+  else for (const view of Object.values(views)) view.onVersions?.();
   show();
 }
 

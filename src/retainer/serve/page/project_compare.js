@@ -59,10 +59,10 @@ export class ProjectCompare {
     this.notices.report(verdict.sentence);
   }
 
-  row({ type, before, after, gold }) {
+  row({ type, before, after, gold, real }) {
     const chip = node("span", { class: `chip c${this.project.style(type).hue}` }, nameNode(type));
     const known = [before, after].every((one) => typeof one === "number");
-    const change = known ? signed(after - before) : "";
+    const change = known ? `${signed(after - before)}${real === false ? " (may be chance)" : ""}` : "new";
     const cells = [score(before), score(after), change, String(gold ?? "–")];
     return node("tr", {}, node("th", { scope: "row" }, chip), cells.map((cell) => node("td", {}, cell)));
   }

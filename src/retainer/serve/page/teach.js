@@ -100,12 +100,15 @@ export class Teach {
 }
 
 /** Draw something that check found. */
-function finding({ message, count, places }) {
-  const first = (places ?? []).slice(0, PLACES).map(placeText);
+function finding({ kind, message, count, advice, places }) {
+  const first = (places ?? []).slice(0, PLACES).map(String);
   const some = first.map((place) => node("li", { class: "muted" }, visible(place)));
-  return node("li", {}, visible(message), count > 1 ? ` (${count})` : "", some.length ? node("ul", {}, some) : "");
-}
-
-function placeText(place) {
-  return typeof place === "string" ? place : (place.message ?? place.text ?? JSON.stringify(place));
+  return node(
+    "li",
+    { class: kind === "mend" ? "mend" : null },
+    visible(message),
+    advice ? node("span", { class: "muted" }, ` ${visible(advice)}`) : "",
+    count > some.length && some.length ? node("span", { class: "muted" }, ` ${count} times, such as:`) : "",
+    some.length ? node("ul", {}, some) : "",
+  );
 }

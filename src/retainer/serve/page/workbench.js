@@ -23,10 +23,8 @@ export class Workbench {
     this.look = new Look(project, notices, (item) => this.saved(item));
     new TypeEditor(project, notices, this.look);
     this.adding = new AddTexts(project, notices, () => this.added());
-    this.versions = new ProjectVersions(project, notices, async () => {
-      await project.refresh();
-      await onUse();
-    });
+    this.onUse = onUse;
+    this.versions = new ProjectVersions(project, notices, () => project.refresh());
     this.against = new ProjectCompare(project, notices, (name) => this.versions.use(name));
     this.teach = new Teach(project, notices, (version) => this.taught(version));
     byId("bench-rename").addEventListener("click", () => changePerson());
@@ -77,6 +75,8 @@ export class Workbench {
     const { folder, texts, in_use: used, job } = this.project;
     const counts = `${plural(texts.all, "text")}, ${texts.decided} decided, ${texts.held_back} held back. `;
     const inUse = used ? ["In use: ", nameNode(used), ". "] : ["No version is in use yet. "];
+    if (this.used !== undefined && this.used !== used) this.onUse().catch((error) => this.notices.reportError(error));
+    this.used = used;
     byId("bench").classList.toggle("empty", !texts.all);
     byId("bench-facts").replaceChildren(nameNode(folder), `: ${counts}`, ...inUse, job ? "A job is running." : "");
   }
