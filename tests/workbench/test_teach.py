@@ -51,7 +51,11 @@ def test_a_version_comes_out_and_says_where_it_comes_from(taught):
     assert seen[0] == "start" and seen[-1] == "done" and seen.count("epoch") == 2
     epoch = taught.jobs.latest(job.id, "epoch").event
     assert epoch["epoch"] == epoch["epochs"] == 2 and epoch["losses"] and epoch["seconds_left"] == 0
-    assert sorted(path.name for path in taught.job_folder(job.id).iterdir()) == ["plan.json", "text.jsonl", "train.jsonl"]
+    assert sorted(path.name for path in taught.job_folder(job.id).iterdir()) == [
+        "plan.json",
+        "text.jsonl",
+        "train.jsonl",
+    ]
 
 
 def test_a_process_that_was_killed_goes_on_with_the_same_texts(taught, monkeypatch):

@@ -159,7 +159,7 @@ def _add(parser: ArgumentParser, parameter: inspect.Parameter, hint: Any, about:
         optional: dict[str, Any] = {} if needed else {"nargs": "?", **default}
         parser.add_argument(_flag(parameter.name), type=hint, help=about, **optional)
     elif parameter.kind is parameter.VAR_POSITIONAL:
-        parser.add_argument(_flag(parameter.name), type=hint, help=about, nargs="+")
+        parser.add_argument(_flag(parameter.name), type=hint, help=about, nargs="*")
     elif hint is bool:
         parser.add_argument(_option(parameter.name), action="store_true", help=about)
     elif hint == tuple[str, ...]:

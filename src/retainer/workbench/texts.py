@@ -112,6 +112,12 @@ class ProjectTexts:
         with self._database.reading() as connection:
             return int(connection.execute("SELECT count(*) FROM texts WHERE held_back").fetchone()[0])
 
+    def draw_held_back(self, limit: int, decided: bool) -> tuple[StoredText, ...]:
+        """Draw texts that are held back, with or without a decision, by their hash."""
+        with self._database.reading() as connection:
+            query = f"SELECT * FROM texts WHERE held_back AND id {_DECISIONS[decided]} ORDER BY hash LIMIT ?"
+            return tuple(_stored(row) for row in connection.execute(query, (limit,)))
+
     def draw(self, limit: int, skip: Iterable[int] = ()) -> tuple[StoredText, ...]:
         """Draw texts without a decision, by their hash: at random, and the same ones until one of them is decided."""
         with self._database.reading() as connection:
