@@ -82,7 +82,7 @@ def api_app(registry: Registry, settings: Settings, project: ServedProject | Non
         app.include_router(router)
     app.include_router(probe_routes(registry))
     app.include_router(docs_routes(app))
-    app.include_router(asset_routes(settings))
+    app.include_router(asset_routes(settings, workbench=project is not None))
     _document_limits(app.openapi(), settings)
     return app
 

@@ -3,6 +3,8 @@
 import { visible } from "./dom.js";
 
 const SECONDS = 3;
+const REFRESH_EVERY = 5;
+/** Versions and jobs are no changes of texts: they are asked for more rarely. */
 
 export class ChangeWatch {
   /** @param {import("./workbench.js").Workbench} workbench */
@@ -21,8 +23,8 @@ export class ChangeWatch {
     try {
       const { changes, last } = await project.changes(this.last);
       this.last = last;
-      if (!changes.length) return;
-      await project.refresh();
+      this.turn = (this.turn ?? 0) + 1;
+      if (changes.length || this.turn % REFRESH_EVERY === 0) await project.refresh();
       for (const id of new Set(changes.map((change) => change.text))) await this.see(id, changes, look, list);
     } catch {
       // the next request of the person says what is wrong

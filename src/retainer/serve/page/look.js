@@ -10,6 +10,7 @@ import { Sheet } from "./sheet.js";
 import { TypeChoice } from "./type_choice.js";
 
 const MOST_SKIPPED = 100;
+const EMPTY = "There is no text yet: type some, or choose a file.";
 const DONE = "There is no text left that nobody decided about. Add texts, open one of the list, or teach.";
 
 export class Look {
@@ -82,7 +83,7 @@ export class Look {
     if (item && this.sheet) this.trail.push(this.sheet.id);
     if (item) return this.show(item, message);
     if (!this.sheet) byId("look-none").hidden = false;
-    byId("look-none").textContent = this.project.texts.all ? DONE : "There is no text yet: type some, or choose a file.";
+    byId("look-none").textContent = this.project.texts.all ? DONE : EMPTY;
     if (!this.project.texts.all) byId("add-details").open = true;
     else this.notices.report([message, DONE].filter(Boolean).join(" "));
   }
@@ -121,9 +122,12 @@ export class Look {
     await this.decide();
   }
 
+  /** Take the last step back or, if all is saved, the last saved change. */
   undo() {
-    if (this.sheet?.isChanged) return this.apply((sheet) => sheet.undo(), "Undone.");
-    return this.act(() => this.reverse("undo", "Undone"));
+    return this.act(async () => {
+      if (this.sheet?.isChanged) this.apply((sheet) => sheet.undo(), "Undone.", true);
+      else await this.reverse("undo", "Undone");
+    });
   }
 
   async redo() {

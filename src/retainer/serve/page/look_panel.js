@@ -73,7 +73,7 @@ function state(sheet) {
   const from = source ? [" from ", nameNode(source)] : [];
   const held = heldBack ? ", held back to compare versions on" : "";
   const said = annotation.decided ? "decided" : "changed";
-  const by = who ? [`, ${said} by `, nameNode(who), " ", when ? dateNode(when) : ""] : [", nobody decided about it yet"];
+  const by = who ? [`, ${said} by `, nameNode(who), " ", when ? dateNode(when) : ""] : [", nobody said anything yet"];
   return [`Text ${id}`, ...from, held, ...by, sheet.isChanged ? ". Not saved yet." : "."];
 }
 

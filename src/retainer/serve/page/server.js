@@ -104,6 +104,7 @@ async function result(path, options) {
 
 /** Return a successful response; ask for the token as often as the server wants it. */
 async function success(path, options) {
+  if (limits.token && !token && path.startsWith("v1/")) token = await askToken(false);
   for (let tries = 0; ; tries += 1) {
     const response = await send(path, options());
     if (response.ok) return response;

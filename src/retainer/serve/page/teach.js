@@ -11,9 +11,9 @@ export class Teach {
   /** @param {(version: string) => void} onTaught */
   constructor(project, notices, onTaught) {
     Object.assign(this, { project, notices });
-    this.progress = new JobProgress(project, notices, (job, version) => {
-      this.drawJobs();
-      if (version) onTaught(version);
+    this.progress = new JobProgress(project, notices, async (job, version) => {
+      if (version) await onTaught(version);
+      await this.drawJobs();
     });
     byId("teach-check").addEventListener("click", () => this.check());
     byId("teach-form").addEventListener("submit", (event) => {
@@ -26,7 +26,6 @@ export class Teach {
   async show() {
     await this.notices.during("", async () => {
       await this.drawJobs();
-      if (this.project.job) this.progress.follow(this.project.job);
     });
   }
 
@@ -66,7 +65,7 @@ export class Teach {
 
   teach() {
     return this.notices.during("Asking for the job …", async () => {
-      const { job } = await this.project.change("teach", {
+      await this.project.change("teach", {
         method: byId("teach-method").value,
         epochs: Number(byId("teach-epochs").value),
         text: byId("teach-pool").checked,
@@ -75,16 +74,18 @@ export class Teach {
       byId("teach-form").hidden = true;
       await this.project.refresh();
       await this.drawJobs();
-      this.progress.follow(this.project.job ?? job);
     });
   }
 
+  /** Show all jobs, and follow the one that runs or comes next. */
   async drawJobs() {
     const { jobs } = await get("v1/project/jobs");
     const waiting = jobs.filter((job) => job.state === "queued").length;
     byId("teach-queue").textContent = waiting ? `${plural(waiting, "job")} waiting.` : "";
     byId("teach-jobs").replaceChildren(...jobs.map((job) => this.job(job)));
     byId("teach-jobs-title").hidden = !jobs.length;
+    const next = jobs.findLast((job) => job.state === "running" || job.state === "queued");
+    if (next) this.progress.follow(next);
   }
 
   job({ id, state, who, when, version, message, request }) {

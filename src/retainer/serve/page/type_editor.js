@@ -46,7 +46,8 @@ export class TypeEditor {
 
   row({ name, colour, entities, complete }) {
     const label = visible(name);
-    const field = node("input", { type: "text", maxlength: 200, autocomplete: "off", "aria-label": `Name of ${label}` });
+    const named = { autocomplete: "off", "aria-label": `Name of ${label}` };
+    const field = node("input", { type: "text", maxlength: 200, ...named });
     field.value = name;
     const select = node("select", { "aria-label": `Colour of ${label}` });
     select.append(...COLOURS.map((one, at) => node("option", { value: at }, one)));
