@@ -6,6 +6,7 @@ from browsing import tab
 from playwright.sync_api import expect
 
 from retainer.data.generated import generate
+from retainer.data.words import word_offsets
 
 SENTENCES = {" ".join(one.words): one for one in generate(40, seed=31, types=["artist", "city"])}
 
@@ -25,25 +26,30 @@ def shown(page):
     )
 
 
-def words(page, span):
-    """Choose the words of a span by tapping the first and the last of them."""
-    places = range(span.start, span.end)
+def choose(page, text, span):
+    """Choose the words of an entity by tapping the first and the last of them."""
+    places = [at for at, (start, _) in enumerate(word_offsets(text)) if span.start <= start < span.end]
     for at in dict.fromkeys((places[0], places[-1])):
         page.locator(f"#look-text [data-word='{at}']").click()
 
 
+def acted(page, key):
+    """Press a key that brings another text."""
+    before = page.inner_text("#look-state")
+    page.keyboard.press(key)
+    expect(page.locator("#look-state")).not_to_have_text(before)
+
+
 def decide(page):
     """Mark the cities of the text that is shown, as a person who knows them; leave the rest, and decide."""
-    before = page.inner_text("#look-state")
-    for number in range(page.locator("#look-list button").count()):
+    for _ in range(page.locator("#look-list button").count()):
         page.keyboard.press("r")
-        del number
-    for span in SENTENCES[shown(page)].spans:
+    text = shown(page)
+    for span in SENTENCES[text].character_spans():
         if span.type == "city":
-            words(page, span)
+            choose(page, text, span)
             page.keyboard.press("1")
-    page.keyboard.press("d")
-    expect(page.locator("#look-state")).not_to_have_text(before)
+    acted(page, "d")
 
 
 def taught(page, name):
@@ -92,7 +98,7 @@ def test_from_a_text_file_to_a_version_in_use_and_back(chromium, empty, tmp_path
         expect(page.locator("#workbench-status")).to_have_text("v1 is in use now.")
         expect(page.locator("#views a:visible")).to_have_count(5)
         page.click("#bench-parts a[href='#workbench/look']")
-        page.keyboard.press("n")
+        acted(page, "n")
         for _ in range(4):
             decide(page)
         taught(page, "v2")
@@ -106,7 +112,7 @@ def test_from_a_text_file_to_a_version_in_use_and_back(chromium, empty, tmp_path
         page.click("#bench-parts a[href='#workbench/history']")
         page.click("#history-back")
         expect(page.locator("#workbench-status")).to_have_text("v1 is in use now.")
-        assert "v1 in use\ntaught from" in page.inner_text("#history-versions .used")
+        assert "v1 in use\n\ntaught from" in page.inner_text("#history-versions .used")
         assert page.locator("#history-uses li").count() == 3
         page.click("nav a[href='#find']")
         expect(page.locator("#find-version")).to_have_value("v1")
