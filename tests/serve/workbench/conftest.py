@@ -36,7 +36,7 @@ class Bench:
             for name in [*set(self.registry.paths) - set(models)]:
                 asyncio.run(self.registry.drop(name))
 
-    def respond(self, method, path, **body):
+    def respond(self, method, path, /, **body):
         async def run():
             async with client_of(self.app) as client:
                 sent = {"content": json.dumps(body), "headers": {"content-type": "application/json"}}
@@ -49,12 +49,12 @@ class Bench:
         assert response.status_code == 200, response.text
         return response.json()
 
-    def post(self, path, status=200, **body):
+    def post(self, path, status=200, /, **body):
         response = self.respond("POST", f"/v1/project{path}", **body)
         assert response.status_code == status, response.text
         return response.json()
 
-    def refused(self, path, says, **body):
+    def refused(self, path, says, /, **body):
         error = self.post(path, 422, **body)["error"]
         assert says in error["message"], error
         return error["code"]
