@@ -25,26 +25,25 @@ from retainer.workbench.project import Project
 def change_routes(served: ServedProject, settings: Settings) -> APIRouter:
     """Return the routes that add texts, annotate them and change types."""
     router = APIRouter(prefix="/v1/project")
-    project = served.project
 
     @router.post("/texts", responses=post_answers(AddedAnswer))
     async def add_texts(request: AddTexts) -> Response:
         """Add texts; one that is there already is not added twice."""
         texts = within_limits(request.texts, settings.limits)
-        added = await in_thread(lambda: project.texts.add(texts, request.source))
+        added = await in_thread(lambda: served.project.texts.add(texts, request.source))
         return json_response({"new": added.new, "known": len(texts) - added.new, "ids": list(added.ids)})
 
     @router.post("/annotate", responses=post_answers(Item, conflict=True))
     async def annotate(request: Annotate) -> Response:
         """Say something else about a text, having seen a revision of it; a later one is shown, not overwritten."""
-        await _changed(project, lambda: _written(project, request))
+        await _changed(served.project, lambda: _written(served.project, request))
         return json_response(await one_item(served, request.id))
 
     @router.post("/types", responses=post_answers(TypesAnswer))
     async def change_type(request: ChangeType) -> Response:
         """Add a type, or give one another name or colour."""
-        await in_thread(lambda: _change_type(project, request))
-        return json_response({"types": await in_thread(lambda: type_documents(project))})
+        await in_thread(lambda: _change_type(served.project, request))
+        return json_response({"types": await in_thread(lambda: type_documents(served.project))})
 
     return router
 

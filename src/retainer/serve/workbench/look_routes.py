@@ -31,12 +31,11 @@ Skipped = Annotated[str, Query(max_length=10_000, pattern=r"^([0-9]{1,18}(,[0-9]
 def look_routes(served: ServedProject) -> APIRouter:
     """Return the routes about the project, the next texts and the changes."""
     router = APIRouter(prefix="/v1/project")
-    project = served.project
 
     @router.get("", responses=get_answers(ProjectAnswer))
     async def project_facts() -> Response:
         """Say what the project holds, which version is in use and what runs."""
-        return json_response(await in_thread(lambda: _facts(project)))
+        return json_response(await in_thread(lambda: _facts(served.project)))
 
     @router.get("/next", responses=get_answers(Items))
     async def next_texts(limit: Annotated[int, Query(ge=1, le=20)] = 10, skip: Skipped = "") -> Response:
@@ -47,7 +46,7 @@ def look_routes(served: ServedProject) -> APIRouter:
     @router.get("/changes", responses=get_answers(ChangeNotices))
     async def changes(after: After = 0) -> Response:
         """Say which texts were changed since, by whom: what other windows need to know."""
-        return json_response(await in_thread(lambda: _changes(project, after)))
+        return json_response(await in_thread(lambda: _changes(served.project, after)))
 
     return router
 
@@ -55,7 +54,6 @@ def look_routes(served: ServedProject) -> APIRouter:
 def text_routes(served: ServedProject) -> APIRouter:
     """Return the routes about texts."""
     router = APIRouter(prefix="/v1/project/texts")
-    project = served.project
 
     @router.get("", responses=get_answers(ItemPage))
     async def page(
@@ -65,7 +63,7 @@ def text_routes(served: ServedProject) -> APIRouter:
         decided: bool | None = None,
     ) -> Response:
         """Return the next texts behind one: all, those that have a part, those with or without a decision."""
-        found = await in_thread(lambda: _page(project, after, limit, search, decided))
+        found = await in_thread(lambda: _page(served.project, after, limit, search, decided))
         return await asyncio.to_thread(json_response, found)
 
     @router.get("/{id}", responses=get_answers(Item))
@@ -76,7 +74,7 @@ def text_routes(served: ServedProject) -> APIRouter:
     @router.get("/{id}/history", responses=get_answers(TextHistory))
     async def history(id: TextNumber) -> Response:
         """Return every change of a text."""
-        return await asyncio.to_thread(json_response, await in_thread(lambda: _history(project, id)))
+        return await asyncio.to_thread(json_response, await in_thread(lambda: _history(served.project, id)))
 
     return router
 

@@ -21,7 +21,6 @@ VersionName = Annotated[str, Query(min_length=1, max_length=500)]
 def use_routes(served: ServedProject) -> APIRouter:
     """Return the routes."""
     router = APIRouter(prefix="/v1/project")
-    project = served.project
 
     @router.get("/compare", responses=get_answers(ComparisonAnswer))
     async def compare(old: VersionName, new: VersionName) -> Response:
@@ -41,7 +40,7 @@ def use_routes(served: ServedProject) -> APIRouter:
     @router.get("/history", responses=get_answers(HistoryAnswer))
     async def history() -> Response:
         """Say which version was put into use when, by whom, and where all versions come from."""
-        return json_response(await in_thread(lambda: _history(project)))
+        return json_response(await in_thread(lambda: _history(served.project)))
 
     return router
 
