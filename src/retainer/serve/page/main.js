@@ -33,14 +33,19 @@ function visibleView() {
   return Object.hasOwn(views, wanted) ? wanted : Object.keys(views)[0];
 }
 
-function show() {
-  const current = visibleView();
-  for (const id of [BENCH, ...Object.keys(VIEWS)]) byId(id).hidden = id !== current;
+/** Offer the views that there are. */
+function drawLinks(current) {
   for (const link of byId("views").querySelectorAll("a")) {
     link.parentElement.hidden = !Object.hasOwn(views, link.hash.slice(1));
     if (link.hash === `#${current}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
+}
+
+function show() {
+  const current = visibleView();
+  for (const id of [BENCH, ...Object.keys(VIEWS)]) byId(id).hidden = id !== current;
+  drawLinks(current);
   const { title, action } = VIEWS[current] ?? { title: "Workbench" };
   byId("source").hidden = OWN_TEXTS.includes(current);
   byId("go").textContent = action ?? "";
@@ -141,7 +146,7 @@ async function onUse(versions) {
   versions.take((await Versions.load()).all);
   if (first) addViews(versions);
   else for (const view of Object.values(views)) view.onVersions?.();
-  show();
+  drawLinks(visibleView());
 }
 
 document.addEventListener("dragover", (event) => {
