@@ -21,18 +21,25 @@ TOKEN = "a-token-of-sixteen-characters"
 class BenchServer(Listening):
     """What `retainer serve --workbench` runs, in a thread of this process; its jobs have processes of their own."""
 
-    def __init__(self, bench, settings):
-        self.bench, self.project = bench, bench.project
+    def __init__(self, folder, models, settings):
         self.socket = bind_socket("127.0.0.1", 0)
         self.address, self.port = socket_url(self.socket), self.socket.getsockname()[1]
-        app = application(bench.registry, settings, print, bench)
-        self.server = Server(uvicorn_config(app, busy_app(bench.registry), settings), bench.registry, print)
-        self.thread = Thread(target=lambda: asyncio.run(self.serve()), daemon=True)
+        self.project = self.server = None
+        self.thread = Thread(target=self.run, args=(folder, models, settings), daemon=True)
         self.thread.start()
-        until(lambda: self.server.started)
+        until(lambda: self.server is not None and self.server.started)
 
-    async def serve(self):
-        jobs = asyncio.create_task(self.bench.runner.run())
+    def run(self, folder, models, settings):
+        """Open the project here: a browser has an event loop of its own in the main thread."""
+        with served_project(str(folder), models, print, device="cpu") as bench:
+            self.project = bench.project
+            app = application(bench.registry, settings, print, bench)
+            self.server = Server(uvicorn_config(app, busy_app(bench.registry), settings), bench.registry, print)
+            asyncio.run(self.serve(bench.runner))
+            bench.registry.close(seconds=5)
+
+    async def serve(self, runner):
+        jobs = asyncio.create_task(runner.run())
         await self.server.serve(sockets=[self.socket])
         jobs.cancel()
         await asyncio.gather(jobs, return_exceptions=True)
@@ -42,7 +49,6 @@ class BenchServer(Listening):
         self.server.should_exit = self.server.force_exit = True
         self.thread.join(20)
         self.socket.close()
-        self.bench.registry.close(seconds=5)
 
 
 @contextmanager
@@ -54,9 +60,8 @@ def workbench(folder, encoder, *, token="", **models):
         patch.setenv("TINY_ENCODER", str(encoder))
         patch.setattr("retainer.serve.workbench.job_runner.MODULE", "tiny_teach")
         names = {name: str(path) for name, path in models.items()}
-        with served_project(str(folder), names, print, device="cpu") as bench:
-            running = BenchServer(bench, Settings(token=token, hosts=LOCAL_HOSTS))
-            try:
-                yield running
-            finally:
-                running.stop()
+        running = BenchServer(folder, names, Settings(token=token, hosts=LOCAL_HOSTS))
+        try:
+            yield running
+        finally:
+            running.stop()
