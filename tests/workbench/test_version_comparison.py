@@ -51,5 +51,5 @@ def test_without_decisions_agreement_on_old_types_decides():
 
 def test_nothing_known_is_no_yes():
     found = compare_versions(BOTH, [compared([], [])])
-    assert not found.use and found.sentence.startswith("No: nothing tells yet")
+    assert not found.use and found.sentence.startswith("No: whether it is better is not known yet")
     assert not compare_versions(BOTH, []).use

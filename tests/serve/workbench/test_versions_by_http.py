@@ -37,7 +37,7 @@ def test_a_comparison_says_yes_or_no_and_why(decided):
 def test_without_a_decision_it_does_not_pretend(bench):
     bench.post("/texts", texts=["hello there"])
     verdict = bench.get("/compare?old=v1&new=v2")["verdict"]
-    assert not verdict["use"] and "nothing tells yet" in verdict["sentence"]
+    assert not verdict["use"] and "not known yet" in verdict["sentence"]
 
 
 def test_use_and_back(bench):
