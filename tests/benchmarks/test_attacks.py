@@ -16,6 +16,7 @@ from retainer.serve.app import api_app
 from retainer.serve.metrics import Metrics
 from retainer.serve.registry import Registry
 from retainer.serve.settings import Settings
+from retainer.serve.workbench.served_project import ServedProject
 from retainer.workbench.project import Project
 
 
@@ -81,7 +82,8 @@ class TestSlopes:
     def test_every_route_with_a_body_is_there_and_answers(self, slopes, pair):
         for _, _, make in slopes.route_works(pair):
             make(20)()
-        paths = api_app(Registry({}, Metrics(), str), Settings()).openapi()["paths"]
+        registry = Registry({}, Metrics(), str)
+        paths = api_app(registry, Settings(), ServedProject(None, registry)).openapi()["paths"]
         assert {route for route, _ in slopes.ROUTES} == {
             path for path, methods in paths.items() if "requestBody" in methods.get("post", {})
         }

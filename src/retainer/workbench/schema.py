@@ -97,7 +97,7 @@ CREATE TABLE versions (
     job INTEGER REFERENCES jobs (id),    -- the job that made it
     added TEXT NOT NULL,
     elsewhere TEXT,                      -- a folder outside the project, or a name on the hub
-    types TEXT NOT NULL,                 -- JSON: what it finds, so that nobody must load it to know
+    types TEXT NOT NULL,                 -- JSON: what it finds, known without loading it
     texts INTEGER                        -- how many texts with a decision it was taught from
 );
 

@@ -104,7 +104,7 @@ def _end(_: int, __: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def main(arguments: list[str]) -> int:
+def run_job(arguments: list[str]) -> int:
     """Run one job that was started already."""
     folder, number, *device = arguments
     signal.signal(signal.SIGTERM, _end)
@@ -123,4 +123,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run_job(sys.argv[1:]))

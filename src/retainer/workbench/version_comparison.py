@@ -29,7 +29,7 @@ MIN_GAIN = 50.0
 MIN_AGREEMENT = 90.0
 """Percent to which the versions must agree on old types that no decision tells anything about."""
 
-Spans = Sequence[Span]
+_Spans = Sequence[Span]
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class ComparedText:
     text: StoredText
     annotation: Annotation | None
     """None without a decision."""
-    old: Spans
-    new: Spans
+    old: _Spans
+    new: _Spans
 
     @property
     def case(self) -> Case:
@@ -91,11 +91,11 @@ def _annotated(judged: Sequence[ComparedText]) -> tuple[str, ...]:
     return tuple(sorted({span.type for one in judged for span in _complete(one, _marked(one))}))
 
 
-def _marked(one: ComparedText) -> Spans:
+def _marked(one: ComparedText) -> _Spans:
     return one.annotation.entities if one.annotation else ()
 
 
-def _complete(one: ComparedText, spans: Spans) -> list[Span]:
+def _complete(one: ComparedText, spans: _Spans) -> list[Span]:
     """Return the entities of types that are complete in a text: of others, an absence means nothing."""
     complete = set(one.annotation.complete if one.annotation else ())
     return [span for span in spans if span.type in complete]
@@ -134,7 +134,7 @@ def _verdict(difference: Difference, judged: int) -> tuple[bool, str]:
         return False, f"No: {'; '.join(problems)}{f' ({on})' if judged else ''}."
     if not reasons:
         return False, (
-            "No: nothing tells yet whether it is better; decide about some of the texts that are held back, and say "
+            "No: whether it is better is not known yet; decide about some of the texts that are held back, and say "
             "which types are complete in them."
         )
     return True, f"Yes: {'; '.join(reasons)}{f' ({on})' if types.kept or types.learned else ''}."

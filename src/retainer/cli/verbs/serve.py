@@ -67,7 +67,7 @@ def serve(
     token = read_token(token_file) if token_file else ""
     settings = Settings(limits, token, cors, host_names(host, allow_host))
     if workbench is not None and not token:
-        raise InputError("--workbench needs --token-file FILE: whoever has the token may change the project")
+        raise InputError("--workbench needs --token-file FILE: requests with the token change the project")
     if workbench is None and not models:
         raise InputError("missing: models, or a project (--workbench FOLDER)")
     paths = paths_by_name(models)

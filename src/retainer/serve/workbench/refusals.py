@@ -50,5 +50,8 @@ def post_answers(model: type, *, conflict: bool = False) -> dict[int | str, dict
     """Describe what a route with a body answers."""
     described = {200: {"model": model}, **error_responses(*BODY_ERRORS)}
     if conflict:
-        described[409] = {"model": ConflictAnswer, "description": "Somebody else changed the text meanwhile."}
+        described[409] = {
+            "model": ConflictAnswer,
+            "description": "The text was changed meanwhile.",
+        }
     return described
