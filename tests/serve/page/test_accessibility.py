@@ -149,4 +149,6 @@ def test_a_page_can_be_printed(page, texts, tmp_path):
 
 def test_the_pictures_are_small():
     docs = Path(__file__).parents[3] / "docs"
-    assert all((docs / f"serve-{name}.png").stat().st_size < 200_000 for name in ("find", "compare", "review"))
+    names = [f"serve-{name}" for name in ("find", "compare", "review")]
+    names += [f"workbench-{name}" for name in ("look", "teach", "compare", "use")]
+    assert all((docs / f"{name}.png").stat().st_size < 200_000 for name in names)

@@ -155,7 +155,12 @@ async () => {
   const list = document.querySelector('#texts-list');
   const pauses = [];
   let last = performance.now();
-  const watch = () => { const now = performance.now(); pauses.push(now - last); last = now; requestAnimationFrame(watch); };
+  const watch = () => {
+    const now = performance.now();
+    pauses.push(now - last);
+    last = now;
+    requestAnimationFrame(watch);
+  };
   requestAnimationFrame(watch);
   for (let step = 0; step < 40; step += 1) {
     list.scrollTop += 3000;
