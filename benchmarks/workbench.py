@@ -56,6 +56,7 @@ def entities(text: str, types: tuple[str, ...]) -> list[dict[str, Any]]:
 def shot(page: Page, out: Path, name: str, height: int) -> None:
     """Take a picture of the top of the page."""
     page.evaluate("window.scrollTo(0, 0)")
+    page.mouse.move(5, 5)
     page.screenshot(path=out / f"workbench-{name}.png", clip={"x": 0, "y": 0, "width": 1160, "height": height})
 
 

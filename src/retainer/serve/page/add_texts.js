@@ -44,6 +44,7 @@ export class AddTexts {
     const onProgress = (done) => this.notices.report(`Adding: ${done} of ${texts.length} texts …`);
     const sum = await this.project.addTexts(texts, source, onProgress);
     await this.onAdded();
+    byId("add-details").open = false;
     const known = sum.known ? `, ${sum.known} were there already` : "";
     const from = source ? ` from ${visible(source)}` : "";
     this.notices.report(`${plural(sum.new, "text")} added${from}${known}.${note}`);

@@ -69,7 +69,8 @@ export class JobProgress {
     const cells = [String(epoch), title || loss.toFixed(3), best ? `${score} best` : score];
     byId("job-table").hidden = false;
     byId("job-epochs").append(node("tr", {}, cells.map((cell, at) => node(at ? "td" : "th", {}, cell))));
-    this.say(`Epoch ${epoch} of at most ${epochs}: loss ${loss.toFixed(3)}, F1 ${score}.${timeLeft(left)}`);
+    const found = score === "–" ? "" : `, F1 ${score}`;
+    this.say(`Epoch ${epoch} of at most ${epochs}: loss ${loss.toFixed(3)}${found}.${timeLeft(left)}`);
   }
 
   onNote({ message }) {

@@ -56,13 +56,15 @@ export class ProjectCompare {
     );
     byId("against-answer").hidden = false;
     this.list.show(sentences);
-    this.notices.report(verdict.sentence);
+    this.notices.report(`${plural(texts.all ?? gold.texts, "text")} compared.`);
+    byId("against-verdict").focus({ preventScroll: true });
   }
 
   row({ type, before, after, gold, real }) {
     const chip = node("span", { class: `chip c${this.project.style(type).hue}` }, nameNode(type));
     const known = [before, after].every((one) => typeof one === "number");
-    const change = known ? `${signed(after - before)}${real === false ? " (may be chance)" : ""}` : "new";
+    const chance = real === false && signed(after - before) !== "0.0" ? " (may be chance)" : "";
+    const change = known ? `${signed(after - before)}${chance}` : "new";
     const cells = [score(before), score(after), change, String(gold ?? "–")];
     return node("tr", {}, node("th", { scope: "row" }, chip), cells.map((cell) => node("td", {}, cell)));
   }
@@ -97,6 +99,7 @@ function score(f1) {
 }
 
 function signed(change) {
-  const rounded = change.toFixed(1);
-  return change > 0 ? `+${rounded}` : rounded.replace("-", "−");
+  const rounded = Math.abs(change).toFixed(1);
+  if (rounded === "0.0") return rounded;
+  return `${change > 0 ? "+" : "−"}${rounded}`;
 }

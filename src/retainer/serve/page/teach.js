@@ -107,9 +107,7 @@ function finding({ kind, message, count, advice, places }) {
   return node(
     "li",
     { class: kind === "mend" ? "mend" : null },
-    visible(message),
-    advice ? node("span", { class: "muted" }, ` ${visible(advice)}`) : "",
-    count > some.length && some.length ? node("span", { class: "muted" }, ` ${count} times, such as:`) : "",
+    `${visible(message)}${count > 1 ? ` (${count})` : ""}: ${visible(advice ?? "")}`,
     some.length ? node("ul", {}, some) : "",
   );
 }
