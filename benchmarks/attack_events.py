@@ -8,18 +8,22 @@ before another of them. What lies there under its final name must then be what t
 given a second time: it must end well, or say that the result exists already, and afterwards the folder holds the same
 files as after the undisturbed run, byte for byte, and nothing else. What the verbs read must not change. The clock
 stands still, a state is kept after every epoch instead of once a minute, and a tiny encoder stands in for the built-in
-one; otherwise the commands are as a user gives them. Prints a table; exits with 1 if anything is wrong.
+one; otherwise the commands are as a user gives them. Of the database of a project every SQL statement is an event, and
+its rows are compared instead of its bytes. Prints a table; exits with 1 if anything is wrong.
 """
 
 import argparse
+import hashlib
 import os
 import random
 import re
 import shutil
 import signal
+import sqlite3
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -34,6 +38,8 @@ from tiny_encoder import tiny_encoder
 import retainer.model.tagger as tagger
 import retainer.training.learn as learning
 import retainer.versions.version as version
+import retainer.workbench.clock as clock
+import retainer.workbench.database as database
 from retainer.data.generated import generate
 from retainer.data.io import write
 from retainer.files import sha256
@@ -64,13 +70,17 @@ VERBS = {
     "report of a version": "report {given}/v2 --data {given}/both.conll --out report.html",
     "demo": "demo --out demo --sentences 60 --epochs 1 --device cpu",
     "demo --corpus": "demo --corpus corpus --sentences 60",
+    "project import": "project import project {given}/both.conll",
+    "project export": "project export {given}/project --out texts.jsonl",
 }
 """What is killed, by name."""
 SLOW = ("export --onnx", "demo", "bench")
 """What takes seconds, and so is killed less often."""
-CHANGES = {"os.rename", "os.mkdir", "os.rmdir", "os.remove", "os.truncate", "os.symlink", "os.link", "os.chmod"}
-PRIVATE = re.compile(r"(^|/)\.|\.lock$|\.partial(/|$)")
-"""Names that no reader takes for a result: hidden ones, locks, and kept states."""
+SQL = "attack.sql"
+"""The event of a statement that a database is about to run."""
+CHANGES = {SQL, "os.rename", "os.mkdir", "os.rmdir", "os.remove", "os.truncate", "os.symlink", "os.link", "os.chmod"}
+PRIVATE = re.compile(r"(^|/)\.|\.lock$|\.partial(/|$)|\.sqlite-(wal|shm)$")
+"""Names that no reader takes for a result: hidden ones, locks, kept states, and the log of a database."""
 
 
 class StoppedClock(datetime):
@@ -151,8 +161,29 @@ def is_change(event: str, arguments: tuple[object, ...], folder: Path) -> bool:
 
 def content(folder: Path) -> dict[str, str]:
     """Return the hash of every file in a folder by name; folders have none."""
-    paths = sorted(folder.rglob("*"))
-    return {str(path.relative_to(folder)): "" if path.is_dir() else sha256(path) for path in paths}
+    return {str(path.relative_to(folder)): hashed(path) for path in sorted(folder.rglob("*"))}
+
+
+def hashed(path: Path) -> str:
+    """Return the hash of a file, of the rows of a database; a database without rows is not a result yet."""
+    if path.is_dir():
+        return ""
+    if path.suffix != ".sqlite":
+        return sha256(path)
+    found = rows(path)
+    return hashlib.sha256(repr(found).encode()).hexdigest() if any(found.values()) else ""
+
+
+def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Read the tables of a database from a copy of it, lest looking at it repair it; its index follows from them."""
+    with tempfile.TemporaryDirectory() as place:
+        for file in path.parent.glob(f"{path.name}*"):
+            shutil.copy(file, place)
+        connection = sqlite3.connect(Path(place) / path.name)
+        names = "SELECT name FROM sqlite_master WHERE type = 'table' AND NOT name GLOB '*_index*' ORDER BY name"
+        found = {name: connection.execute(f"SELECT * FROM {name}").fetchall() for [name] in connection.execute(names)}
+        connection.close()
+        return {name: rows for name, rows in found.items() if name != "sqlite_sequence"}
 
 
 def killed(command: str, folder: Path, wanted: dict[str, str], at: int, tally: Tally) -> None:
@@ -195,12 +226,24 @@ def stand_in(encoder: Path) -> None:
     made = learning.Checkpoint
     vars(tagger)["builtin_folder"] = lambda: encoder
     vars(learning)["Checkpoint"] = lambda folder, key, seconds, warn: made(folder, key, 0.0, warn)
-    vars(version)["datetime"] = StoppedClock
+    vars(version)["datetime"] = vars(clock)["datetime"] = StoppedClock
+    vars(database)["_connect"] = watched(vars(database)["_connect"])
     vars(time)["perf_counter"] = lambda: 0.0
 
 
+def watched(connect: Callable[..., sqlite3.Connection]) -> Callable[..., sqlite3.Connection]:
+    """Let every statement of a database be an event, since what SQLite does to its files is none."""
+
+    def connected(path: Path, **how: bool) -> sqlite3.Connection:
+        connection = connect(path, **how)
+        connection.set_trace_callback(lambda statement: sys.audit(SQL, path))
+        return connection
+
+    return connected
+
+
 def prepare(given: Path) -> None:
-    """Write what the verbs read: an encoder, data, texts, two versions and the cells of a bench."""
+    """Write what the verbs read: an encoder, data, texts, two versions, the cells of a bench and a project."""
     given.mkdir()
     stand_in(tiny_encoder(given / "encoder"))
     both = generate(60, seed=3, types=["artist", "city"])
@@ -215,6 +258,7 @@ def prepare(given: Path) -> None:
         f"learn artist.conll --from builtin --out v1 {TRAIN}",
         f"learn city.conll --from v1 --out v2 --keep-parent {TRAIN}",
         VERBS["bench"].format(given=given),
+        VERBS["project import"].format(given=given),
     ):
         status, _, said = run(command, given)
         if status:

@@ -5,7 +5,6 @@ import dataclasses
 import inspect
 from argparse import Action
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from pathlib import Path
 
 from docstring_parser import parse as parse_docstring
@@ -27,6 +26,7 @@ ROOMS = (
     "training",
     "bench",
     "report",
+    "workbench",
     "serve",
     "cli",
 )
@@ -100,12 +100,16 @@ def options_of(words: Sequence[str]) -> Callable[[], str]:
 def _options(words: Sequence[str]) -> str:
     docs = parse_docstring(_command(words).__doc__ or "")
     rows = [(f"`{_usage(action)}`", _cell(_help(action))) for action in _actions(words)]
-    more = f"\n\n{' '.join(docs.long_description.split())}" if docs.long_description and words != ("types",) else ""
+    more = (
+        f"\n\n{' '.join(docs.long_description.split())}"
+        if docs.long_description and words not in (("types",), ("project",))
+        else ""
+    )
     return f"{docs.short_description}{more}\n\n{markdown([('argument', 'meaning'), *rows])}"
 
 
 def _command(words: Sequence[str]) -> Callable[..., object]:
-    return getattr(import_module(f"retainer.cli.verbs.{words[0]}"), words[-1])
+    return arguments.find_command(words[0], words[-1])
 
 
 def _actions(words: Sequence[str]) -> list[Action]:

@@ -35,9 +35,8 @@ from retainer.data.spans import Sentence, Span
 from retainer.data.text_files import write_text_file
 from retainer.errors import InputError
 from retainer.serve.app import application
-from retainer.serve.metrics import Metrics
-from retainer.serve.registry import Registry
 from retainer.serve.settings import Limits, Settings
+from retainer.serve.workbench.opening import served_project
 from retainer.training.learn import learn
 from retainer.training.recipe import Recipe
 
@@ -201,6 +200,17 @@ def works(place: Path) -> Iterator[tuple[str, str, Make]]:
             yield check, shape, on(corpus, call)
 
 
+LONG = 50_000
+"""Characters of the one text that is annotated: as many as a text may have."""
+
+
+def annotation(places: list[tuple[object, object]], complete: list[str] | None = None) -> object:
+    """Return what somebody says about the long text; nobody has seen it yet, so it is written at most once."""
+    entities = [{"start": start, "end": end, "type": "city"} for start, end in places]
+    said = {"entities": entities, "decided": True, "complete": complete or []}
+    return {"id": 1, "revision": 0, "annotation": said, "who": "ann"}
+
+
 ROUTES: dict[tuple[str, str], Callable[[int], object]] = {
     ("/v1/predict", "many texts"): lambda n: {"texts": ["play songs by miles davis in boston"] * (n // 10)},
     ("/v1/predict", "one long text"): lambda n: {"texts": "play songs by miles davis in boston\n" * (n // 10)},
@@ -213,20 +223,38 @@ ROUTES: dict[tuple[str, str], Callable[[int], object]] = {
     ("/v1/compare", "many texts"): lambda n: {"old": "v1", "new": "v2", "texts": ["miles in boston"] * (n // 10)},
     ("/v1/compare", "one long text"): lambda n: {"old": "v1", "new": "v2", "texts": "miles in boston " * (n // 10)},
     ("/v1/compare", "long names"): lambda n: {"old": "v" * n, "new": "w" * n, "texts": "boston"},
+    ("/v1/project/texts", "many texts"): lambda n: {"texts": [f"play songs by band {at}" for at in range(n // 10)]},
+    ("/v1/project/texts", "one long text"): lambda n: {"texts": ["play songs by miles davis\n" * (n // 10)]},
+    ("/v1/project/texts", "no blank"): lambda n: {"texts": ["boston" * n]},
+    ("/v1/project/annotate", "many entities"): lambda n: annotation([(2 * at, 2 * at + 1) for at in range(n)]),
+    ("/v1/project/annotate", "entities over everything"): lambda n: annotation([(at, LONG) for at in range(n)]),
+    ("/v1/project/annotate", "repeated types"): lambda n: annotation([], ["city"] * n),
+    ("/v1/project/annotate", "wrong entities"): lambda n: annotation([("a", "b")] * n),
+    ("/v1/project/undo", "a long name"): lambda n: {"who": "w" * (10 * n)},
+    ("/v1/project/redo", "a long name"): lambda n: {"who": "w" * (10 * n)},
+    ("/v1/project/types", "a long name"): lambda n: {"action": "add", "name": "t" * (10 * n), "who": "ann"},
+    ("/v1/project/check", "unknown fields"): lambda n: {f"f{at}": at for at in range(10 * n)},
+    ("/v1/project/teach", "a long name"): lambda n: {"method": "m" * (10 * n), "who": "ann"},
+    ("/v1/project/jobs/{n}/cancel", "a long name"): lambda n: {"who": "w" * (10 * n)},
+    ("/v1/project/use", "a long name"): lambda n: {"version": "v" * (10 * n), "who": "ann"},
+    ("/v1/project/back", "a long name"): lambda n: {"who": "w" * (10 * n)},
 }
 """What is sent to the routes that take a body, by route and shape."""
 
 
 def route_works(versions: dict[str, Path]) -> Iterator[tuple[str, str, Make]]:
-    """Yield the work of every route on every shape, on a server of two versions in this process."""
-    registry = Registry(
-        {name: str(path) for name, path in versions.items()}, Metrics(), lambda line: None, device="cpu"
-    )
+    """Yield the work of every route on every shape, on a workbench of two versions in this process."""
+    paths = {name: str(path) for name, path in versions.items()}
     limits = Limits(body=2**40, texts=2**40, characters=2**40, answer_seconds=3600.0)
-    app = application(registry, Settings(limits), lambda line: None)
-    for (route, shape), body in ROUTES.items():
-        yield route, shape, asking(app, route, body)
-    registry.close(seconds=10.0)
+    with (
+        tempfile.TemporaryDirectory() as place,
+        served_project(f"{place}/project", paths, lambda line: None, device="cpu") as served,
+    ):
+        served.project.texts.add(["w " * (LONG // 2)], "slopes")
+        app = application(served.registry, Settings(limits), lambda line: None, served)
+        for (route, shape), body in ROUTES.items():
+            yield route, shape, asking(app, route.replace("{n}", "1"), body)
+        served.registry.close(seconds=10.0)
 
 
 def asking(app: Any, route: str, body: Callable[[int], object]) -> Make:

@@ -1,8 +1,10 @@
 """The programs that attack: each notices what it is there to notice."""
 
+import contextlib
 import importlib
 import os
 import random
+import sqlite3
 import sys
 from pathlib import Path
 
@@ -14,6 +16,8 @@ from retainer.serve.app import api_app
 from retainer.serve.metrics import Metrics
 from retainer.serve.registry import Registry
 from retainer.serve.settings import Settings
+from retainer.serve.workbench.served_project import ServedProject
+from retainer.workbench.project import Project
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +82,8 @@ class TestSlopes:
     def test_every_route_with_a_body_is_there_and_answers(self, slopes, pair):
         for _, _, make in slopes.route_works(pair):
             make(20)()
-        paths = api_app(Registry({}, Metrics(), str), Settings()).openapi()["paths"]
+        registry = Registry({}, Metrics(), str)
+        paths = api_app(registry, Settings(), ServedProject(None, registry)).openapi()["paths"]
         assert {route for route, _ in slopes.ROUTES} == {
             path for path, methods in paths.items() if "requestBody" in methods.get("post", {})
         }
@@ -116,6 +121,29 @@ class TestEvents:
         assert not attack.is_change("open", ("/dev/null", "w", write), tmp_path)
         assert not attack.is_change("open", (3, "w", write), tmp_path)
         assert not attack.is_change("import", ("json", None), tmp_path)
+        assert attack.is_change(attack.SQL, (tmp_path / "a.sqlite",), tmp_path)
+
+    def test_a_database_is_judged_by_its_rows(self, attack, tmp_path, monkeypatch):
+        monkeypatch.setattr("retainer.workbench.clock.datetime", attack.StoppedClock)
+        place, found = tmp_path / "project", []
+        with Project.open(place, create=True) as project:
+            for names in ([], ["city"], ["dish"]):
+                with pytest.raises(ZeroDivisionError), project.database.writing():
+                    project.types.ensure(["never"], "ann")
+                    1 / 0  # noqa: B018
+                project.types.ensure(names, "ann")
+                found.append(attack.content(place)["project.sqlite"])
+        assert found[0] == "" and len(set(found)) == 3
+        with Project.open(tmp_path / "other", create=True) as project:
+            project.types.ensure(["city", "dish"], "ann")
+        assert attack.content(tmp_path / "other") == attack.content(place) == {"project.sqlite": found[2]}
+
+    def test_every_statement_is_an_event(self, attack, tmp_path, monkeypatch):
+        found = []
+        with contextlib.closing(attack.watched(sqlite3.connect)(tmp_path / "a.sqlite")) as connection:
+            monkeypatch.setattr(sys, "audit", lambda *event: found.append(event))
+            connection.execute("SELECT 1")
+        assert found == [(attack.SQL, tmp_path / "a.sqlite")]
 
     def killed(self, attack, monkeypatch, tmp_path, first, again, status=(-9, 0)):
         """What is wrong with a verb that writes these files when it is killed, and these when it is given again."""

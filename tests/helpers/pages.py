@@ -12,7 +12,6 @@ import re
 import shlex
 import textwrap
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 
 import yaml
@@ -168,4 +167,4 @@ def require_known(mention):
 
 def _command(verb, rest):
     names = cli._words(verb, rest)
-    return names, getattr(import_module(f"retainer.cli.verbs.{verb}"), names[-1])
+    return names, arguments.find_command(verb, names[-1])

@@ -25,6 +25,7 @@ ROOMS = (
     "training",
     "bench",
     "report",
+    "workbench",
     "serve",
     "cli",
 )

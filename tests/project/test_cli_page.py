@@ -3,12 +3,12 @@
 import inspect
 import re
 from dataclasses import fields
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from retainer.cli import main
+from retainer.cli.arguments import find_command
 from retainer.training.recipe import RECIPES, Recipe
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
@@ -29,7 +29,7 @@ def test_every_verb_has_a_section():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_arguments_are_those_of_the_signature(command):
     verb, *part = command.split()
-    function = getattr(import_module(f"retainer.cli.verbs.{verb}"), (part or [verb])[0])
+    function = find_command(verb, (part or [verb])[0])
     listed = re.findall(r"^\| `\[?(-{0,2}[\w-]+)", SECTIONS[command], flags=re.MULTILINE)
     known = inspect.signature(function).parameters.values()
     assert listed == [written(parameter) for parameter in known if parameter.name != "config"]

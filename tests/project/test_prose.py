@@ -6,11 +6,11 @@ forgotten; a string without a space is a key, not a message.
 
 import ast
 import re
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from retainer.cli.arguments import find_command
 from retainer.cli.main import PARTS, VERBS
 
 ROOT = Path(__file__).parents[2]
@@ -73,9 +73,8 @@ def test_messages(path):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_help(verb):
-    module = import_module(f"retainer.cli.verbs.{verb}")
     for name in (verb, *PARTS.get(verb, ())):
-        assert not (found := offences(getattr(module, name).__doc__)), "\n".join(found)
+        assert not (found := offences(find_command(verb, name).__doc__)), "\n".join(found)
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/cli.md"])

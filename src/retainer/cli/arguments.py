@@ -1,9 +1,9 @@
 """A command line out of a function: its signature is the interface, its docstring the help.
 
 Parameters before the slash are positional, a starred one takes all that follow, keyword-only ones are flags; a trailing
-underscore is dropped (``from_`` is --from), others become hyphens; a tuple of strings takes A,B,C; a dict takes
---name.key value. Every verb also reads --config FILE (YAML). A command with a parameter ``config`` also takes the
-record of a version for FILE, and gets its path.
+underscore is dropped (``from_`` is --from, and ``import_`` the command import), others become hyphens; a tuple of
+strings takes A,B,C; a dict takes --name.key value. Every verb also reads --config FILE (YAML). A command with a
+parameter ``config`` also takes the record of a version for FILE, and gets its path.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import re
 from argparse import ArgumentError, HelpFormatter
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from importlib import import_module
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
@@ -28,6 +30,12 @@ from retainer.training.reproduce import expanded
 Command = Callable[..., Any]
 
 _NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+
+
+def find_command(verb: str, word: str) -> Command:
+    """Return the function of a command: that of a verb, or of its second word, which lies beside it."""
+    command: Command = getattr(import_module(f"retainer.cli.verbs.{verb}"), word + "_" * iskeyword(word))
+    return command
 
 
 def parse(verb: str, command: Command, argv: Sequence[str]) -> dict[str, Any]:
@@ -151,7 +159,7 @@ def _add(parser: ArgumentParser, parameter: inspect.Parameter, hint: Any, about:
         optional: dict[str, Any] = {} if needed else {"nargs": "?", **default}
         parser.add_argument(_flag(parameter.name), type=hint, help=about, **optional)
     elif parameter.kind is parameter.VAR_POSITIONAL:
-        parser.add_argument(_flag(parameter.name), type=hint, help=about, nargs="+")
+        parser.add_argument(_flag(parameter.name), type=hint, help=about, nargs="*")
     elif hint is bool:
         parser.add_argument(_option(parameter.name), action="store_true", help=about)
     elif hint == tuple[str, ...]:

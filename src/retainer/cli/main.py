@@ -6,10 +6,9 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from importlib import import_module
 
 from retainer.about import __version__
-from retainer.cli.arguments import call, parse
+from retainer.cli.arguments import call, find_command, parse
 from retainer.cli.streams import guarded_stderr, guarded_stdout
 from retainer.errors import InputError, disk_refusal, nearest, printable, shortened, unknown
 
@@ -26,6 +25,7 @@ VERBS = {
     "verify": "check that a version is still what was saved, file by file",
     "rollback": "restore the previous version, bit for bit",
     "types": "list the types of a model, or rename, merge, drop or split them",
+    "project": "say what a project of the workbench holds, export it, or import data into it",
     "check": "report what is odd in data before training on it",
     "convert": "turn one format into another",
     "export": "write a model as ONNX, or what it finds as suggestions to correct",
@@ -33,7 +33,7 @@ VERBS = {
     "completion": "print a script with which bash, zsh or fish completes verbs and flags",
 }
 
-PARTS = {"types": ("rename", "merge", "drop", "split")}
+PARTS = {"types": ("rename", "merge", "drop", "split"), "project": ("export", "import")}
 """Verbs with a second word: `types rename` is the function `rename` beside `types`."""
 
 DONE, WRONG_INPUT, OUR_FAULT, INTERRUPTED = 0, 2, 3, 130
@@ -65,7 +65,7 @@ def _guarded(verb: str, arguments: Sequence[str]) -> int:
     """Call a verb and turn whatever it raises into a sentence and a status."""
     try:
         words = _words(verb, arguments)
-        command = getattr(import_module(f"retainer.cli.verbs.{verb}"), words[-1])
+        command = find_command(verb, words[-1])
         return call(command, parse(" ".join(words), command, arguments[len(words) - 1 :])) or DONE
     except InputError as error:
         return _complain(str(error), WRONG_INPUT)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import NamedTuple
 
-from retainer.cli.arguments import build
+from retainer.cli.arguments import build, find_command
 
 _SHORT = 70
 """Characters of a description beside a flag."""
@@ -31,19 +30,14 @@ def known_words(verbs: Mapping[str, str], parts: Mapping[str, tuple[str, ...]]) 
     return found
 
 
-def _command(verb: str, part: str) -> Callable[..., object]:
-    command: Callable[..., object] = getattr(import_module(f"retainer.cli.verbs.{verb}"), part)
-    return command
-
-
 def _about(verb: str, part: str) -> str:
-    return _brief(_command(verb, part).__doc__ or "")
+    return _brief(find_command(verb, part).__doc__ or "")
 
 
 def _flags(verb: str, part: str) -> dict[str, str]:
     """Return the flags of a command; one that takes names of fields ends where the name begins."""
     flags: dict[str, str] = {}
-    for action in build(part, _command(verb, part))._actions:
+    for action in build(part, find_command(verb, part))._actions:
         ending = "." if isinstance(action.default, dict) else ""
         flags |= {f"{flag}{ending}": _brief(action.help or "") for flag in action.option_strings if flag[:2] == "--"}
     return flags

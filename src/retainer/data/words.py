@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 Offset = tuple[int, int]
 
@@ -23,7 +23,7 @@ def word_offsets(text: str, cuts: Collection[int] = ()) -> tuple[Offset, ...]:
     offsets = [match.span() for match in pattern.finditer(text)]
     if not text.isascii():
         offsets = _join_marks(text, offsets)
-    return tuple(_cut(offsets, set(cuts)) if cuts else offsets)
+    return cut_words(offsets, cuts)
 
 
 def _join_marks(text: str, offsets: list[Offset]) -> list[Offset]:
@@ -46,9 +46,12 @@ def _is_han(character: str) -> bool:
     return re.match(f"[{_CJK}]", character) is not None
 
 
-def _cut(offsets: list[Offset], cuts: set[int]) -> list[Offset]:
-    pieces: list[Offset] = []
+def cut_words(offsets: Iterable[Offset], cuts: Collection[int]) -> tuple[Offset, ...]:
+    """Cut words at some positions, as far as these lie inside a word."""
+    if not cuts:
+        return tuple(offsets)
+    pieces, wanted = list[Offset](), set(cuts)
     for start, end in offsets:
-        edges = [start, *(at for at in range(start + 1, end) if at in cuts), end]
+        edges = [start, *(at for at in range(start + 1, end) if at in wanted), end]
         pieces.extend(zip(edges, edges[1:], strict=False))
-    return pieces
+    return tuple(pieces)

@@ -25,6 +25,9 @@ from retainer.serve.responses import RETRY_HEADERS, ApiError, add_error_handlers
 from retainer.serve.routes import api_routes
 from retainer.serve.schemas import CompareRequest, PredictRequest
 from retainer.serve.settings import Limits, Settings
+from retainer.serve.workbench.project_requests import AddTexts
+from retainer.serve.workbench.project_routes import project_routes
+from retainer.serve.workbench.served_project import ServedProject
 
 API_DESCRIPTION = (
     "Entities of texts, found by one version or compared between two. Offsets count characters (Unicode code points), "
@@ -32,9 +35,11 @@ API_DESCRIPTION = (
 )
 
 
-def application(registry: Registry, settings: Settings, log: Callable[[str], None]) -> ASGIApp:
-    """Put a server together, from the inside out."""
-    api = api_app(registry, settings)
+def application(
+    registry: Registry, settings: Settings, log: Callable[[str], None], project: ServedProject | None = None
+) -> ASGIApp:
+    """Put a server together, from the inside out; with a project, it is a workbench."""
+    api = api_app(registry, settings, project)
     guard = Guard(api, settings, log)
     registry.metrics.gauges.append(
         Gauge("retainer_requests_in_flight", "Requests being read or computed.", lambda: [((), guard.in_flight)])
@@ -59,7 +64,7 @@ def busy_app(registry: Registry) -> ASGIApp:
     return ResponseHeaders(Refusal(error), registry.metrics, (), lambda: False)
 
 
-def api_app(registry: Registry, settings: Settings) -> FastAPI:
+def api_app(registry: Registry, settings: Settings, project: ServedProject | None = None) -> FastAPI:
     """Return the routes alone, with their OpenAPI document; the framework's pages need a network, so they are off."""
     app = FastAPI(
         title="retainer",
@@ -73,9 +78,11 @@ def api_app(registry: Registry, settings: Settings) -> FastAPI:
     )
     add_error_handlers(app)
     app.include_router(api_routes(registry, settings))
+    for router in () if project is None else project_routes(project, settings):
+        app.include_router(router)
     app.include_router(probe_routes(registry))
     app.include_router(docs_routes(app))
-    app.include_router(asset_routes(settings))
+    app.include_router(asset_routes(settings, workbench=project is not None))
     _document_limits(app.openapi(), settings)
     return app
 
@@ -88,6 +95,9 @@ def _document_limits(document: dict[str, Any], settings: Settings) -> None:
         one, many = schemas[model.__name__]["properties"]["texts"]["anyOf"]
         one["maxLength"] = many["items"]["maxLength"] = limits.characters
         many["maxItems"] = limits.texts
+    if AddTexts.__name__ in schemas:
+        texts = schemas[AddTexts.__name__]["properties"]["texts"]
+        texts["items"]["maxLength"], texts["maxItems"] = limits.characters, limits.texts
     if settings.token:
         document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         for path, operations in document["paths"].items():

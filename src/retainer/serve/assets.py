@@ -44,10 +44,10 @@ def asset_paths() -> tuple[str, ...]:
     return tuple(_path(name) for name in (*_stored_files(), *_generated_files(Settings())))
 
 
-def asset_routes(settings: Settings) -> APIRouter:
-    """Return the routes of the page."""
+def asset_routes(settings: Settings, *, workbench: bool = False) -> APIRouter:
+    """Return the routes of the page; with a ``workbench`` it shows a project."""
     router = APIRouter(include_in_schema=False)
-    for name, body in {**_stored_files(), **_generated_files(settings)}.items():
+    for name, body in {**_stored_files(), **_generated_files(settings, workbench)}.items():
         _add_route(router, name, body)
     return router
 
@@ -83,7 +83,7 @@ def _stored_files() -> Mapping[str, bytes]:
     }
 
 
-def _generated_files(settings: Settings) -> dict[str, bytes]:
+def _generated_files(settings: Settings, workbench: bool = False) -> dict[str, bytes]:
     """Return the files that repeat what the code knows: the colours of the reports, the limits of this server."""
     style = (
         f":root {{ {theme.variables(theme.LIGHT)} }}\n"
@@ -92,7 +92,7 @@ def _generated_files(settings: Settings) -> dict[str, bytes]:
         f"{theme.classes()}\n{theme.hue_strokes()}\n"
     )
     styles = [{"hue": theme.hue(at), "dash": theme.dash(at), "marker": theme.marker(at)} for at in range(TYPE_STYLES)]
-    limits = {**asdict(settings.limits), "token": bool(settings.token)}
+    limits = {**asdict(settings.limits), "token": bool(settings.token), "workbench": workbench}
     return {
         "theme.css": style.encode(),
         "type_styles.json": json.dumps(styles).encode(),

@@ -52,7 +52,7 @@ class Registry:
         """Since when the folder of a version holds something that cannot be loaded; the old one is still served."""
         self.draining = False
         self._states = {name: folder_state(path) for name, path in paths.items()}
-        self._served = {name: self._load(name) for name in paths}
+        self._served = {name: self._load(name, path) for name, path in paths.items()}
         self._loader = ThreadPoolExecutor(1, thread_name_prefix="loader")
         self._reloading = asyncio.Lock()
         metrics.gauges += self._gauges()
@@ -63,8 +63,10 @@ class Registry:
 
     def get(self, name: str | None = None) -> ServedVersion:
         """Return a version by name, or the default."""
-        if name is None:
+        if name is None and self._served:
             return next(iter(self))
+        if name is None or not self._served:
+            raise ApiError(422, "no_version", "there is no version yet; teach one, or start the server with a model")
         if name not in self._served:
             known = ", ".join(self._served)
             raise ApiError(
@@ -72,10 +74,31 @@ class Registry:
             )
         return self._served[name]
 
+    async def add(self, name: str, path: str) -> ServedVersion:
+        """Load one more version beside the others; one that is served under this name stays."""
+        async with self._reloading:
+            if name not in self._served:
+                state = folder_state(path)
+                new = await asyncio.get_running_loop().run_in_executor(self._loader, self._load, name, path)
+                self.paths[name], self._states[name], self._served[name] = path, state, new
+            return self._served[name]
+
+    async def drop(self, name: str) -> None:
+        """Serve a version no longer; the texts in its queue are still computed."""
+        async with self._reloading:
+            for table in (self.paths, self._states, self.failed):
+                table.pop(name, None)
+            if (old := self._served.pop(name, None)) is not None:
+                old.batches.close()
+
+    def lead(self, name: str) -> None:
+        """Make a version the first one, so that it answers requests that name none, from the next one on."""
+        self._served = {name: self._served[name], **self._served}
+
     async def reload(self, names: Iterable[str] = ()) -> dict[str, ReloadOutcome]:
         """Check some folders, or all; load what has changed, and swap. What cannot be loaded changes nothing."""
         async with self._reloading:
-            chosen = tuple(names) or self.paths
+            chosen = [name for name in tuple(names) or tuple(self.paths) if name in self.paths]
             return {name: await self._reload(name, retry=not names) for name in chosen}
 
     async def watch(self, seconds: float) -> None:
@@ -84,7 +107,7 @@ class Registry:
         while True:
             await asyncio.sleep(seconds)
             now = {name: folder_state(path) for name, path in self.paths.items()}
-            changed = [name for name in now if now[name] != self._states[name]]
+            changed = [name for name in now if name in self._states and now[name] != self._states[name]]
             if settled := [name for name in changed if now[name] == previous.get(name)]:
                 await self.reload(settled)
             previous = now
@@ -107,7 +130,7 @@ class Registry:
             return "unchanged"
         before, self._states[name] = self._states[name], now
         try:
-            new = await asyncio.get_running_loop().run_in_executor(self._loader, self._load, name)
+            new = await asyncio.get_running_loop().run_in_executor(self._loader, self._load, name, self.paths[name])
         except Exception as error:
             if not retry and folder_state(self.paths[name]) != now:
                 self._states[name] = before  # it is still being written: a watch looks again
@@ -124,9 +147,8 @@ class Registry:
         self.metrics.reloads.add(name, "swapped")
         return "swapped"
 
-    def _load(self, name: str) -> ServedVersion:
+    def _load(self, name: str, path: str) -> ServedVersion:
         """Load a version and run it once, so that a broken one is noticed before it is served."""
-        path = self.paths[name]
         version = load(path, device=self.device, need_head=True)
         version.generators = ()  # only learning needs them
         _copy_weights(version)

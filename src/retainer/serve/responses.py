@@ -42,14 +42,22 @@ class ErrorResponse(BaseModel):
 class ApiError(Exception):
     """Ends a request with an error response."""
 
-    def __init__(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
-        """Keep the status, the code for programs and the sentence for people."""
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        headers: Mapping[str, str] | None = None,
+        beside: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Keep the status, the code for programs, the sentence for people, and what stands beside them."""
         super().__init__(message)
         self.status, self.code, self.message, self.headers = status, code, message, dict(headers or {})
+        self.beside = dict(beside or {})
 
     def response(self) -> Response:
         """Return the response to send."""
-        body = {"error": {"code": self.code, "message": _bounded(" ".join(self.message.split()))}}
+        body = {"error": {"code": self.code, "message": _bounded(" ".join(self.message.split()))}, **self.beside}
         return json_response(body, self.status, self.headers)
 
 

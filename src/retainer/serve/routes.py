@@ -17,7 +17,7 @@ from retainer.errors import InputError, unknown
 from retainer.metrics.thresholds import ALL_OTHERS, above_threshold, require_thresholds
 from retainer.serve.batches import Entities
 from retainer.serve.registry import Registry, ServedVersion
-from retainer.serve.responses import ApiError, ErrorResponse, is_valid_unicode, json_response
+from retainer.serve.responses import ApiError, ErrorResponse, json_response
 from retainer.serve.schemas import (
     CompareRequest,
     CompareResponse,
@@ -26,7 +26,8 @@ from retainer.serve.schemas import (
     ReloadResponse,
     VersionsResponse,
 )
-from retainer.serve.settings import Limits, Settings
+from retainer.serve.settings import Settings
+from retainer.serve.text_limits import within_limits
 from retainer.serve.version_info import describe_versions
 
 ERROR_DESCRIPTIONS = {
@@ -62,7 +63,7 @@ def api_routes(registry: Registry, settings: Settings) -> APIRouter:
     @router.post("/predict", responses={200: {"model": PredictResponse}, **error_responses(*BODY_ERRORS)})
     async def predict(request: PredictRequest) -> Response:
         """Find the entities of one text or of many."""
-        texts = _within_limits(request.text_list, limits)
+        texts = within_limits(request.text_list, limits)
         served = registry.get(request.version)
         thresholds = _thresholds(request, served)
         results = await served.batches.submit(texts)
@@ -73,7 +74,7 @@ def api_routes(registry: Registry, settings: Settings) -> APIRouter:
     @router.post("/compare", responses={200: {"model": CompareResponse}, **error_responses(*BODY_ERRORS)})
     async def compare(request: CompareRequest) -> Response:
         """Show what a new version keeps, moves, relabels, loses and gains compared with an old one."""
-        texts = _within_limits(request.text_list, limits)
+        texts = within_limits(request.text_list, limits)
         old, new = registry.get(request.old), registry.get(request.new)
         before, after = await asyncio.gather(old.batches.submit(texts), new.batches.submit(texts))
         return await asyncio.to_thread(lambda: json_response(_comparison(texts, old, new, before, after)))
@@ -101,20 +102,6 @@ def api_routes(registry: Registry, settings: Settings) -> APIRouter:
         return json_response({"versions": outcomes})
 
     return router
-
-
-def _within_limits(texts: list[str], limits: Limits) -> list[str]:
-    """Refuse more texts or characters than a request may hold."""
-    if len(texts) > limits.texts:
-        raise ApiError(422, "too_many_texts", f"a request may hold {limits.texts} texts, this one holds {len(texts)}")
-    for number, text in enumerate(texts, 1):
-        if len(text) > limits.characters:
-            raise ApiError(
-                422, "text_too_long", f"a text may have {limits.characters} characters, text {number} has {len(text)}"
-            )
-        if not is_valid_unicode(text):
-            raise ApiError(422, "invalid_text", f"text {number} holds half a character (a lone surrogate)")
-    return texts
 
 
 def _thresholds(request: PredictRequest, served: ServedVersion) -> dict[str, float]:

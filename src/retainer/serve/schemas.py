@@ -28,12 +28,10 @@ OneOrManyTexts = Annotated[
 ]
 
 
-class RequestModel(BaseModel):
+class StrictRequest(BaseModel):
     """What all requests have in common."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
-
-    texts: OneOrManyTexts
 
     @model_validator(mode="before")
     @classmethod
@@ -44,6 +42,12 @@ class RequestModel(BaseModel):
         more = {name for name in document if name not in cls.model_fields}
         more.difference_update([next((name for name in document if name in more), None)])
         return {name: value for name, value in document.items() if name not in more}
+
+
+class RequestModel(StrictRequest):
+    """A request with texts."""
+
+    texts: OneOrManyTexts
 
     @property
     def text_list(self) -> list[str]:

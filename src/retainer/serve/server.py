@@ -21,6 +21,7 @@ from retainer.serve.descriptors import ACCEPTS_PER_TURN, describe_limits, raise_
 from retainer.serve.error_log import error_log
 from retainer.serve.registry import Registry
 from retainer.serve.settings import Settings
+from retainer.serve.workbench.served_project import ServedProject
 
 DRAIN_SECONDS = 0.3
 """How long a stopping server still takes requests that are already on their way."""
@@ -93,7 +94,7 @@ class Server(uvicorn.Server):
         for one in sockets or ():
             one.listen(BACKLOG)  # asyncio takes its own number for both: how many may wait, and how many it accepts
         url = socket_url(sockets[0]) if sockets else ""
-        names = ", ".join(served.name for served in self.registry)
+        names = ", ".join(served.name for served in self.registry) or "no version yet"
         self.registry.log(f"retainer: serving {names} on {url}, API at {url}/docs, page at {url}/")
         if self.limits:
             self.registry.log(f"retainer: {self.limits}")
@@ -157,22 +158,30 @@ def uvicorn_config(app: ASGIApp, busy: ASGIApp, settings: Settings) -> uvicorn.C
 
 
 def run_server(
-    registry: Registry, settings: Settings, bound: socket.socket, log: Callable[[str], None], *, watch: float = 0.0
+    registry: Registry,
+    settings: Settings,
+    bound: socket.socket,
+    log: Callable[[str], None],
+    *,
+    watch: float = 0.0,
+    project: ServedProject | None = None,
 ) -> None:
-    """Serve until a signal stops the process."""
+    """Serve until a signal stops the process; with a project, its jobs run beside the server."""
     found = raise_limit(settings.limits.connections)
     settings = replace(settings, limits=within_descriptors(settings.limits, found))
-    config = uvicorn_config(application(registry, settings, log), busy_app(registry), settings)
+    config = uvicorn_config(application(registry, settings, log, project), busy_app(registry), settings)
     server = Server(config, registry, log, describe_limits(settings.limits, found))
     try:
         with error_log(registry.log):
-            asyncio.run(_serve(server, registry, bound, watch))
+            asyncio.run(_serve(server, registry, bound, watch, project))
     finally:
         registry.close(seconds=5.0)
 
 
-async def _serve(server: Server, registry: Registry, bound: socket.socket, watch: float) -> None:
-    """Run the server, and beside it the tasks that look for new versions."""
+async def _serve(
+    server: Server, registry: Registry, bound: socket.socket, watch: float, project: ServedProject | None = None
+) -> None:
+    """Run the server, and beside it the tasks that look for new versions and the jobs of a project."""
     loop = asyncio.get_running_loop()
     tasks: set[asyncio.Task[object]] = set()
 
@@ -186,6 +195,10 @@ async def _serve(server: Server, registry: Registry, bound: socket.socket, watch
         loop.add_signal_handler(signal.SIGHUP, reload)
     if watch > 0:
         tasks.add(loop.create_task(registry.watch(watch)))
+    if project is not None:
+        tasks.add(loop.create_task(project.runner.run()))
     await server.serve(sockets=[bound])
-    for task in list(tasks):
+    ending = list(tasks)
+    for task in ending:
         task.cancel()
+    await asyncio.gather(*ending, return_exceptions=True)

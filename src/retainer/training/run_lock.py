@@ -34,13 +34,14 @@ def run_lock(state: Path, place: Path) -> Iterator[None]:
         lock = FileLock(path, timeout=0)
         lock.acquire()
     except Timeout:
-        raise InputError(f"{_holder(path)} is learning to {place} now; wait for it, or choose another place") from None
+        raise InputError(
+            f"{lock_holder(path)} is learning to {place} now; wait for it, or choose another place"
+        ) from None
     except OSError as error:
         _remove(made)
         raise InputError(f"{place} cannot be written: {error.strerror}") from error
     try:
-        with contextlib.suppress(OSError):  # a full disk keeps the name out, not the lock
-            path.write_text(json.dumps({"process": os.getpid(), "host": socket.gethostname()}), encoding="utf-8")
+        name_holder(path)
         yield
     finally:
         with contextlib.suppress(OSError):
@@ -49,7 +50,13 @@ def run_lock(state: Path, place: Path) -> Iterator[None]:
         _remove(made)
 
 
-def _holder(path: Path) -> str:
+def name_holder(path: Path) -> None:
+    """Write into the file of a lock which process holds it; a full disk keeps the name out, not the lock."""
+    with contextlib.suppress(OSError):
+        path.write_text(json.dumps({"process": os.getpid(), "host": socket.gethostname()}), encoding="utf-8")
+
+
+def lock_holder(path: Path) -> str:
     """Name the process that holds a lock, as far as its file says."""
     try:
         known = json.loads(path.read_text(encoding="utf-8"))

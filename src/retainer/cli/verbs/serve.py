@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Mapping
+from functools import partial
 from importlib.util import find_spec
+from socket import socket
+from typing import TYPE_CHECKING
 
 from retainer.cli.output import note
 from retainer.errors import InputError
+
+if TYPE_CHECKING:
+    from retainer.serve.settings import Settings
 
 NEEDED = ("fastapi", "uvicorn")
 
@@ -25,6 +32,7 @@ def serve(
     max_requests: int = 256,
     timeout: float = 30.0,
     device: str = "auto",
+    workbench: str | None = None,
 ) -> None:
     """Serve versions over HTTP: predict, compare, list; the API is described at /docs.
 
@@ -44,14 +52,13 @@ def serve(
     :param max_requests: maximum requests at once
     :param timeout: maximum seconds a request may take
     :param device: auto, cpu or cuda
+    :param workbench: folder of a project to look, correct and teach in, made if there is none; needs --token-file
     """
     _require_extra()
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # by default it would end a server that still loads
-    from retainer.serve.metrics import Metrics
     from retainer.serve.model_paths import paths_by_name
-    from retainer.serve.registry import Registry
-    from retainer.serve.server import bind_socket, run_server
+    from retainer.serve.server import bind_socket
     from retainer.serve.settings import Limits, Settings, host_names, is_local, read_token
 
     if watch < 0:
@@ -59,13 +66,35 @@ def serve(
     limits = Limits(max_body, max_texts, max_characters, max_requests, timeout)
     token = read_token(token_file) if token_file else ""
     settings = Settings(limits, token, cors, host_names(host, allow_host))
+    if workbench is not None and not token:
+        raise InputError("--workbench needs --token-file FILE: requests with the token change the project")
+    if workbench is None and not models:
+        raise InputError("missing: models, or a project (--workbench FOLDER)")
     paths = paths_by_name(models)
     bound = bind_socket(host, port)
     if not token and not is_local(host):
         note(f"retainer: every client that reaches {host} may send requests; --token-file restricts that")
-    note(f"retainer: loading {', '.join(paths)}")
-    registry = Registry(paths, Metrics(), note, device=device)
-    run_server(registry, settings, bound, note, watch=watch)
+    note(f"retainer: loading {', '.join(paths) or workbench}")
+    start = partial(_serve_models, paths) if workbench is None else partial(_serve_project, workbench, paths)
+    start(settings, bound, watch, device)
+
+
+def _serve_models(paths: Mapping[str, str], settings: Settings, bound: socket, watch: float, device: str) -> None:
+    from retainer.serve.metrics import Metrics
+    from retainer.serve.registry import Registry
+    from retainer.serve.server import run_server
+
+    run_server(Registry(paths, Metrics(), note, device=device), settings, bound, note, watch=watch)
+
+
+def _serve_project(
+    folder: str, paths: Mapping[str, str], settings: Settings, bound: socket, watch: float, device: str
+) -> None:
+    from retainer.serve.server import run_server
+    from retainer.serve.workbench.opening import served_project
+
+    with served_project(folder, paths, note, device=device) as project:
+        run_server(project.registry, settings, bound, note, watch=watch, project=project)
 
 
 def _require_extra() -> None:

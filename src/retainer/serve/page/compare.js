@@ -24,10 +24,7 @@ export class Compare {
     this.list = new PagedList(byId("compare-results"), (item) => this.card(item));
     this.old = byId("compare-old");
     this.new = byId("compare-new");
-    const [old, fresh] = versions.startingPair(false);
-    versions.fill(this.old, (old ?? fresh).name);
-    versions.fill(this.new, fresh.name);
-    this.drawOrder();
+    this.onVersions();
     for (const select of [this.old, this.new])
       select.addEventListener("change", () => {
         this.drawOrder();
@@ -36,6 +33,14 @@ export class Compare {
     byId("compare-only").addEventListener("change", () => this.texts.length && this.draw());
     byId("compare-next").addEventListener("click", () => this.jump(1));
     byId("compare-previous").addEventListener("click", () => this.jump(-1));
+  }
+
+  /** Offer the versions that are served now. */
+  onVersions() {
+    const [old, fresh] = this.versions.startingPair(false);
+    this.versions.fill(this.old, (old ?? fresh).name);
+    this.versions.fill(this.new, fresh.name);
+    this.drawOrder();
   }
 
   /** What the keys do here. */

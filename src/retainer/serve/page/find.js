@@ -16,14 +16,19 @@ export class Find {
     this.version = byId("find-version");
     this.calibrated = byId("find-calibrated");
     this.threshold = byId("find-threshold");
-    versions.fill(this.version, versions.all[0].name);
-    this.updateCalibrated();
+    this.onVersions();
     this.version.addEventListener("change", () => {
       this.updateCalibrated();
       if (this.texts.length) this.run(this.texts);
     });
     this.calibrated.addEventListener("change", () => this.texts.length && this.run(this.texts));
     this.threshold.addEventListener("input", () => this.draw());
+  }
+
+  /** Offer the versions that are served now. */
+  onVersions() {
+    this.versions.fill(this.version, this.versions.all[0].name);
+    this.updateCalibrated();
   }
 
   /** Offer calibrated scores only for a version that has them. */

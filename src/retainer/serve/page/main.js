@@ -6,11 +6,12 @@ import { errorMessage } from "./errors.js";
 import { Find } from "./find.js";
 import { Notices } from "./notices.js";
 import { Review } from "./review.js";
-import { loadLimits } from "./server.js";
+import { limits, loadLimits } from "./server.js";
 import { SwapNotice } from "./swap_notice.js";
 import { TextInput } from "./text_input.js";
 import { Travel } from "./travel.js";
 import { Versions } from "./versions.js";
+import { Workbench } from "./workbench.js";
 
 const VIEWS = {
   find: { View: Find, title: "Find", action: "Find entities" },
@@ -18,6 +19,9 @@ const VIEWS = {
   travel: { View: Travel, title: "Time travel", action: "Show" },
   review: { View: Review, title: "Review", action: "" },
 };
+const BENCH = "workbench";
+const OWN_TEXTS = ["review", BENCH];
+/** Views that do not look at the texts above them. */
 const FIELDS = "input:not([type=checkbox], [type=file]), textarea, select, [contenteditable]";
 
 const views = {};
@@ -25,21 +29,29 @@ let input = null;
 
 /** The name of the visible view; it is in the address, so the browser's back and forward buttons work. */
 function visibleView() {
-  const wanted = location.hash.slice(1);
-  return Object.hasOwn(VIEWS, wanted) ? wanted : "find";
+  const [wanted] = location.hash.slice(1).split("/");
+  return Object.hasOwn(views, wanted) ? wanted : Object.keys(views)[0];
+}
+
+/** Offer the views that there are. */
+function drawLinks(current) {
+  for (const link of byId("views").querySelectorAll("a")) {
+    link.parentElement.hidden = !Object.hasOwn(views, link.hash.slice(1));
+    if (link.hash === `#${current}`) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
 }
 
 function show() {
   const current = visibleView();
-  for (const id of Object.keys(VIEWS)) byId(id).hidden = id !== current;
-  for (const link of byId("views").querySelectorAll("a")) {
-    if (link.hash === `#${current}`) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
-  }
-  byId("source").hidden = current === "review";
-  byId("go").textContent = VIEWS[current].action;
-  document.title = `${VIEWS[current].title} · retainer`;
-  if (current !== "review" && (input.file || input.field.value.trim())) run(false);
+  for (const id of [BENCH, ...Object.keys(VIEWS)]) byId(id).hidden = id !== current;
+  drawLinks(current);
+  const { title, action } = VIEWS[current] ?? { title: "Workbench" };
+  byId("source").hidden = OWN_TEXTS.includes(current);
+  byId("go").textContent = action ?? "";
+  document.title = `${title} · retainer`;
+  views[current].showPart?.();
+  if (!OWN_TEXTS.includes(current) && (input.file || input.field.value.trim())) run(false);
 }
 
 /** Run the visible view on the texts; `requested` is false after a mere change of views. */
@@ -79,7 +91,8 @@ function onDrop(event) {
   document.body.classList.remove("dragging");
   const file = event.dataTransfer?.files?.[0];
   if (!file) return;
-  if (visibleView() === "review") views.review.open(file);
+  const view = visibleView();
+  if (OWN_TEXTS.includes(view)) views[view].open(file);
   else input.open(file);
 }
 
@@ -99,15 +112,13 @@ async function start() {
     return;
   }
   byId("begin").hidden = true;
-  new SwapNotice(versions);
-  for (const [id, { View }] of Object.entries(VIEWS)) {
-    views[id] = new View(versions, new Notices(byId(`${id}-status`), byId(`${id}-alert`)));
-  }
+  if (limits.workbench) views[BENCH] = new Workbench(noticesOf(BENCH), () => onUse(versions));
+  addViews(versions);
   input = new TextInput({ during: (...all) => views[visibleView()].notices.during(...all) }, run);
   byId("views").hidden = false;
   window.addEventListener("hashchange", () => {
     show();
-    byId(visibleView()).querySelector("h2").focus();
+    byId(visibleView()).querySelector("h2").focus({ preventScroll: location.hash.includes("/") });
   });
   document.addEventListener("keydown", onKey);
   byId("skip").addEventListener("click", (event) => {
@@ -115,6 +126,27 @@ async function start() {
     byId(visibleView()).querySelector("h2").focus();
   });
   show();
+  views[BENCH]?.load().catch((error) => views[BENCH].notices.reportError(error));
+}
+
+function noticesOf(id) {
+  return new Notices(byId(`${id}-status`), byId(`${id}-alert`));
+}
+
+/** Make the views of the served versions; a project may have none yet. */
+function addViews(versions) {
+  if (!versions.all.length) return;
+  new SwapNotice(versions);
+  for (const [id, { View }] of Object.entries(VIEWS)) views[id] = new View(versions, noticesOf(id));
+}
+
+/** Another version is in use: the first one brings the other views along. */
+async function onUse(versions) {
+  const first = !versions.all.length;
+  versions.take((await Versions.load()).all);
+  if (first) addViews(versions);
+  else for (const view of Object.values(views)) view.onVersions?.();
+  drawLinks(visibleView());
 }
 
 document.addEventListener("dragover", (event) => {

@@ -25,10 +25,7 @@ export class Review {
     this.file = null;
     this.version = byId("review-version");
     this.second = byId("review-second");
-    const [second, version] = versions.startingPair(true);
-    versions.fill(this.version, version.name);
-    versions.fill(this.second, second?.name, "none");
-    this.drawOrder();
+    this.onVersions();
     byId("review-file").addEventListener("change", (event) => {
       const [file] = event.target.files;
       event.target.value = "";
@@ -42,6 +39,15 @@ export class Review {
     byId("review-sure").addEventListener("click", () => this.acceptAgreed());
     byId("review-save").addEventListener("click", () => this.save());
     window.addEventListener("beforeunload", (event) => this.queue?.unsaved && event.preventDefault());
+  }
+
+  /** Offer the versions that are served now; a review that is under way keeps its own. */
+  onVersions() {
+    if (this.queue) return;
+    const [second, version] = this.versions.startingPair(true);
+    this.versions.fill(this.version, version.name);
+    this.versions.fill(this.second, second?.name, "none");
+    this.drawOrder();
   }
 
   /** Start again when another version is chosen, unless that would lose work. */
@@ -190,7 +196,6 @@ export class Review {
   }
 }
 
-/** Say where the review is. */
 function currentText({ item, text, texts }) {
   if (!item) return `Text ${text + 1} of ${texts.length}.`;
   const words = visible(texts[item.text].slice(item.start, item.end));

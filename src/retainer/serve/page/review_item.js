@@ -18,19 +18,19 @@ const STATES = {
 };
 const NOTES = { ...STATES, accepted: "✓" };
 
-/** Draw everything; `goTo` makes the item with an index the current one. */
-export function drawItem(queue, versions, goTo) {
+/** Draw everything into a view; `goTo` makes the item with an index the current one. */
+export function drawItem(queue, versions, goTo, view = "review") {
   const { item, text } = queue;
-  const box = byId("review-text");
+  const box = byId(`${view}-text`);
   const words = queue.wordsOf(text);
   const pieces = (start, end) => wordNodes(queue.texts[text], words, start, end);
   box.replaceChildren(drawPassive(queue.texts[text], marks(queue), versions, pieces));
   for (const one of box.querySelectorAll(".entity[data-id]"))
     one.addEventListener("click", () => Number(one.dataset.id) !== queue.at && goTo(Number(one.dataset.id)));
-  byId("review-facts").replaceChildren(...facts(queue));
-  byId("review-list").replaceChildren(...neighbours(queue, versions, goTo));
-  byId("review-other").hidden = !item?.other;
-  for (const one of byId("review-types").querySelectorAll("button"))
+  byId(`${view}-facts`).replaceChildren(...facts(queue));
+  byId(`${view}-list`).replaceChildren(...neighbours(queue, versions, goTo));
+  byId(`${view}-other`).hidden = !item?.other;
+  for (const one of byId(`${view}-types`).querySelectorAll("button"))
     one.setAttribute("aria-pressed", String(one.dataset.type === item?.type));
   const current = box.querySelector(".current");
   if (!current) box.scrollTop = 0;
@@ -55,14 +55,17 @@ function marks(queue) {
 
 function facts(queue) {
   const { item } = queue;
-  if (!item) return [`Text ${queue.text + 1} of ${queue.texts.length}: nothing is proposed here.`];
-  const position = `${queue.at + 1} of ${queue.items.length}, text ${item.text + 1} of ${queue.texts.length}: `;
+  const single = queue.texts.length === 1;
+  const text = single ? "" : `text ${queue.text + 1} of ${queue.texts.length}`;
+  if (!item) return [single ? "No entity is marked or proposed here." : `T${text.slice(1)}: nothing is proposed here.`];
+  const position = `${queue.at + 1} of ${queue.items.length}${text && ", "}${text}: `;
   const known = [position, nameNode(item.type), `, ${scoreOf(item)}. `];
   return item.reason ? [...known, node("span", { class: "reason" }, item.reason)] : known;
 }
 
 function scoreOf(item) {
-  return item.proposed ? `score ${item.score.toFixed(2)}` : "marked by you";
+  if (item.score !== null) return `score ${item.score.toFixed(2)}`;
+  return item.proposed ? "saved" : "marked by you";
 }
 
 function neighbours(queue, versions, goTo) {
@@ -71,7 +74,7 @@ function neighbours(queue, versions, goTo) {
     const at = from + index;
     const words = visible(queue.texts[item.text].slice(item.start, Math.min(item.end, item.start + 60)));
     const chip = node("span", { class: `chip c${versions.style(item.type).hue}` }, nameNode(item.type));
-    const score = item.proposed ? `${item.score.toFixed(2)} ` : "";
+    const score = item.score === null ? "" : `${item.score.toFixed(2)} `;
     const label = [
       node("bdi", { class: "what" }, words),
       chip,

@@ -1,12 +1,12 @@
 /** Requests to the server. Every response that is not a result becomes an error with one sentence. */
 
-import { UserError } from "./errors.js";
+import { Conflict, UserError } from "./errors.js";
 import { askToken } from "./token.js";
 
 let token = "";
 /** Kept in memory only: after a reload the page asks again. */
 
-export const limits = { texts: 256, characters: 50000, body: 2 ** 20, token: false };
+export const limits = { texts: 256, characters: 50000, body: 2 ** 20, token: false, workbench: false };
 
 const TEXT_SHARE = 0.8;
 /** How much of a request's bytes the texts may take; the rest is for the other fields. */
@@ -83,11 +83,31 @@ function authorised(headers) {
   return token ? { ...headers, Authorization: `Bearer ${token}` } : headers;
 }
 
-/** Return the document of a successful response; ask for the token as often as the server wants it. */
+/** Read an answer of JSON lines as they come, until it ends or `signal` ends it. */
+export async function follow(path, onLine, signal) {
+  const response = await success(path, () => ({ headers: authorised({}), signal }));
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop();
+    for (const line of lines) if (line.trim()) onLine(JSON.parse(line));
+  }
+}
+
+/** Return the document of a successful response. */
 async function result(path, options) {
+  return parsed(await success(path, options));
+}
+
+/** Return a successful response; ask for the token as often as the server wants it. */
+async function success(path, options) {
+  if (limits.token && !token && path.startsWith("v1/")) token = await askToken(false);
   for (let tries = 0; ; tries += 1) {
     const response = await send(path, options());
-    if (response.ok) return await parsed(response);
+    if (response.ok) return response;
     if (response.status !== 401) throw await errorOf(response);
     token = await askToken(tries > 0 || token !== "");
   }
@@ -110,11 +130,10 @@ async function parsed(response) {
 }
 
 async function errorOf(response) {
-  const { code, message } = await response.json().then(
-    (document) => document.error,
-    () => ({}),
-  );
+  const answer = await response.json().catch(() => ({}));
+  const { code, message } = answer.error ?? {};
   const detail = message ? `: ${message}.` : ` (status ${response.status}).`;
+  if (code === "conflict") return new Conflict(`${message}.`, answer);
   if (code === "stopping") return new UserError(STOPPED);
   if (response.status === 503) return new UserError(`The server is busy${detail} Try again in a moment.`);
   if (response.status === 504) return new UserError(`The server took too long${detail} Try a shorter text.`);

@@ -7,7 +7,7 @@ const SECONDS = 10;
 /** How often the page asks while it is visible; every answer to a request tells it too. */
 
 export class SwapNotice {
-  /** @param {import("./versions.js").Versions} versions as they were when the page was loaded */
+  /** @param {import("./versions.js").Versions} versions as the page knows them */
   constructor(versions) {
     this.versions = versions;
     this.replaced = new Set();
@@ -23,7 +23,10 @@ export class SwapNotice {
 
   compare(references) {
     const before = this.replaced.size;
-    for (const { name, hash } of references) if (this.versions.find(name).hash !== hash) this.replaced.add(name);
+    for (const { name, hash } of references) {
+      const known = this.versions.all.find((version) => version.name === name);
+      if (known && known.hash !== hash) this.replaced.add(name);
+    }
     if (this.replaced.size > before) this.draw();
   }
 

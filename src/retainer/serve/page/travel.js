@@ -14,20 +14,25 @@ export class Travel {
   constructor(versions, notices) {
     this.versions = versions;
     this.notices = notices;
-    this.lineages = lineagesOf(versions.all);
     this.texts = [];
     this.cache = new Map();
     this.list = new PagedList(byId("travel-results"), (item) => this.card(item));
     this.slider = byId("travel-slider");
     this.select = byId("travel-lineage");
-    this.select.replaceChildren(
-      ...this.lineages.map((lineage, at) => node("option", { value: at }, `up to ${visible(lineage.name)}`)),
-    );
-    byId("travel-lineage-label").hidden = this.lineages.length < 2;
     this.select.addEventListener("change", () => this.choose());
     this.slider.addEventListener("input", () => this.show());
     byId("travel-back").addEventListener("click", () => this.move(-1));
     byId("travel-on").addEventListener("click", () => this.move(1));
+    this.onVersions();
+  }
+
+  /** Offer the lineages of the versions that are served now. */
+  onVersions() {
+    this.lineages = lineagesOf(this.versions.all);
+    this.select.replaceChildren(
+      ...this.lineages.map((lineage, at) => node("option", { value: at }, `up to ${visible(lineage.name)}`)),
+    );
+    byId("travel-lineage-label").hidden = this.lineages.length < 2;
     this.choose();
   }
 

@@ -1,16 +1,17 @@
-/** The types of a review: a button and a key for each, and a field for any other name. */
+/** The types of a text: a button and a key for each, and a field for any other name. */
 
 import { button, byId, nameNode, node } from "./dom.js";
 import { UserError } from "./errors.js";
 
 export class TypeChoice {
-  /** @param {(type: string) => void} onChoose */
-  constructor(versions, notices, onChoose) {
+  /** @param {(type: string) => void} onChoose @param {string} view whose elements it uses */
+  constructor(versions, notices, onChoose, view = "review") {
+    this.view = view;
     this.versions = versions;
     this.onChoose = onChoose;
     this.types = [];
-    this.field = byId("review-new-type");
-    byId("review-new").addEventListener("submit", (event) => {
+    this.field = byId(`${view}-new-type`);
+    byId(`${view}-new`).addEventListener("submit", (event) => {
       event.preventDefault();
       try {
         this.chooseNamed(this.field.value.trim());
@@ -44,7 +45,7 @@ export class TypeChoice {
     if (!this.types.includes(type)) this.offer([...this.types, type]);
     this.field.value = "";
     this.onChoose(type);
-    byId("review-text").focus();
+    byId(`${this.view}-text`).focus();
   }
 
   draw() {
@@ -57,6 +58,6 @@ export class TypeChoice {
       one.dataset.type = type;
       return one;
     });
-    byId("review-types").replaceChildren(...buttons);
+    byId(`${this.view}-types`).replaceChildren(...buttons);
   }
 }

@@ -26,7 +26,8 @@ export function drawVersionFacts(step, count) {
   ];
 }
 
-function dateNode(created) {
+/** Return a time as a person reads it. */
+export function dateNode(created) {
   const date = new Date(created);
   if (Number.isNaN(date.getTime())) return visible(created);
   return node(

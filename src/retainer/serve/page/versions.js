@@ -6,9 +6,14 @@ import { get } from "./server.js";
 
 export class Versions {
   constructor(all, styles) {
+    this.styles = styles;
+    this.take(all);
+  }
+
+  /** Know these versions from now on. */
+  take(all) {
     this.all = all;
     this.oldestFirst = oldestFirst(all);
-    this.styles = styles;
     const ofVersion = (version) => [...version.lineage].reverse().flatMap((step) => step.types);
     this.types = [...new Set(all.flatMap((version) => [...ofVersion(version), ...version.types]))];
   }

@@ -1,0 +1,110 @@
+"""`retainer project`, and `retainer project export` and `import`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from retainer.cli.output import note, say, say_json
+from retainer.cli.verbs.convert import SUFFIXES
+from retainer.data.formats.table import FORMATS
+from retainer.errors import InputError
+from retainer.files import require_free
+from retainer.plurals import amount, entities
+from retainer.workbench.exchange import export_data, import_data, read_data
+from retainer.workbench.project import Project
+
+
+def project(folder: str, /, *, json: bool = False) -> None:
+    """Say what a project of the workbench holds: texts, types, versions and jobs; or move data in and out.
+
+    retainer project export FOLDER --out FILE;
+    retainer project import FOLDER DATA.
+    Each of these explains itself (retainer project export --help); docs/workbench.md has examples.
+
+    :param folder: the folder of a project
+    :param json: print one JSON document
+    """
+    with Project.open(folder) as opened:
+        facts = _facts(opened)
+    if json:
+        return say_json({"project": folder, **facts})
+    texts, in_use = facts["texts"], facts["in_use"]
+    lines = [
+        f"texts     {texts['all']}: {texts['decided']} with a decision, {texts['held_back']} held back",
+        *(
+            f"type      {name}: {entities(one['entities'])}, complete in {one['complete']}"
+            for name, one in facts["types"].items()
+        ),
+        *(f"version   {name}{', in use' if name == in_use else ''}" for name in facts["versions"]),
+        *(f"job       {one['id']}: {one['kind']}, {one['state']}" for one in facts["jobs"]),
+    ]
+    say("\n".join(lines))
+
+
+def _facts(opened: Project) -> dict[str, Any]:
+    with opened.database.reading():
+        texts, counts, in_use = opened.texts, opened.annotations.counts(), opened.versions.in_use()
+        return {
+            "texts": {
+                "all": texts.count(),
+                "decided": texts.count(decided=True),
+                "held_back": sum(text.held_back for text in texts.all()),
+            },
+            "types": {name: {"entities": one.entities, "complete": one.complete} for name, one in counts.items()},
+            "versions": [version.name for version in opened.versions.all()],
+            "in_use": in_use and in_use.name,
+            "jobs": [{"id": job.id, "kind": job.kind, "state": job.state} for job in opened.jobs.all()],
+        }
+
+
+def export(folder: str, /, *, out: str, to: str | None = None) -> None:
+    """Write the texts of a project and what was decided about them, also while a server has it open.
+
+    Formats that can say which types are complete (prodigy, doccano, jsonl) get all texts, others only those with a
+    decision.
+
+    :param folder: the folder of a project
+    :param out: file to write, or for brat a folder; must not exist
+    :param to: format of OUT: prodigy, doccano, jsonl (tokens and ner_tags), conll, labelstudio, brat, conll2012, enamex
+        or i2b2 (default: detected from its suffix; .jsonl is prodigy, which holds texts, words and what is complete)
+    """
+    target = to or {**SUFFIXES, ".jsonl": "prodigy"}.get(Path(out).suffix)
+    if target is None:
+        raise InputError(f"which format should {out} have? say --to {', '.join(sorted(FORMATS))}")
+    require_free(out)
+    with Project.open(folder) as opened:
+        done = export_data(opened, out, target)
+    holding = ", ".join(name for name, one in FORMATS.items() if one.holds_complete)
+    notes = {
+        f"without a decision left out: in {target} they would look like texts without an entity": done.left_out,
+        f"not complete for every type, which {target} cannot say; {holding} can": done.partly_annotated,
+        "with marks but without a decision, exported without the marks": done.drafts,
+    }
+    for what, count in notes.items():
+        if count:
+            note(f"note: {amount(count, 'text')} {what}")
+    say(f"{amount(done.texts, 'text')}, {entities(done.entities)} -> {target}")
+
+
+def import_(folder: str, data: str, /, *, from_: str | None = None) -> None:
+    """Put texts into a project, with their annotation if they have any, also while a server has it open.
+
+    A text that is there already is not added twice, and a decision that is there stays. Data that do not say which
+    types are complete are complete for the types that occur in them.
+
+    :param folder: the folder of a project; a new one is made if there is none
+    :param data: annotated file or folder in any format of docs/formats.md, or texts, one per line; - for stdin
+    :param from_: format of DATA: conll, jsonl, prodigy, doccano, labelstudio, brat, conll2012, enamex or i2b2 (default:
+        detected from the content)
+    """
+    found = read_data(data, from_)
+    with Project.open(folder, create=True) as opened:
+        done = import_data(opened, found)
+    for what, count in found.oddities.items():
+        note(f"note: {count} {what}")
+    if done.kept:
+        note(f"note: {amount(done.kept, 'text')} annotated otherwise in the project, and kept so")
+    if done.new_types:
+        note(f"note: new in the project: {', '.join(done.new_types)}")
+    say(f"{amount(done.texts, 'text')}, {done.new} new, {done.annotated} with annotation")

@@ -1,0 +1,105 @@
+/** The new version against the one in use: a sentence that says yes or no, a table of types, and what differs where. */
+
+import { Text } from "./codepoints.js";
+import { KINDS, changeNote } from "./compare.js";
+import { byId, nameNode, node, plural, visible } from "./dom.js";
+import { drawText } from "./entities.js";
+import { PagedList } from "./paged_list.js";
+import { get } from "./server.js";
+
+export class ProjectCompare {
+  /** @param {(name: string) => void} onUse */
+  constructor(project, notices, onUse) {
+    Object.assign(this, { project, notices });
+    this.list = new PagedList(byId("against-results"), (sentence) => this.card(sentence));
+    this.old = byId("against-old");
+    this.new = byId("against-new");
+    byId("against-go").addEventListener("click", () => this.run());
+    byId("against-use").addEventListener("click", () => onUse(this.answer.new));
+    project.onChange(() => this.fill());
+  }
+
+  /** Offer the versions: the one in use as old, the latest other one as new. */
+  fill(fresh = null) {
+    const names = this.project.versions.map((version) => version.name);
+    const [old, latest] = [this.old.value, fresh ?? this.new.value];
+    for (const select of [this.old, this.new])
+      select.replaceChildren(...names.map((name) => node("option", { value: name }, visible(name))));
+    this.new.value = names.includes(latest) ? latest : (this.project.latest?.name ?? names.at(-1) ?? "");
+    this.old.value = names.includes(old) && !fresh ? old : (this.project.in_use ?? names[0] ?? "");
+    byId("against-few").hidden = names.length > 1;
+    byId("against-go").disabled = names.length < 2;
+  }
+
+  run() {
+    byId("against-answer").hidden = true;
+    this.list.show([]);
+    return this.notices.during("Comparing …", async (current) => {
+      const query = new URLSearchParams({ old: this.old.value, new: this.new.value });
+      const answer = await get(`v1/project/compare?${query}`);
+      if (current()) this.draw(answer);
+    });
+  }
+
+  draw(answer) {
+    this.answer = answer;
+    const { verdict, gold, texts, sentences } = answer;
+    byId("against-verdict").textContent = verdict.sentence;
+    byId("against-verdict").className = verdict.use ? "verdict yes" : "verdict no";
+    byId("against-use").replaceChildren("Use ", nameNode(answer.new));
+    byId("against-use").disabled = answer.new === this.project.in_use;
+    byId("against-gold").textContent = `F1 on the ${plural(gold.texts, "complete text")} held back for this:`;
+    byId("against-types").replaceChildren(...gold.types.map((row) => this.row(row)));
+    byId("against-table").hidden = !gold.types.length;
+    byId("against-counts").replaceChildren(
+      ...KINDS.map((kind) => node("li", { class: kind }, node("b", {}, String(texts[kind] ?? 0)), ` ${kind}`)),
+    );
+    byId("against-answer").hidden = false;
+    this.list.show(sentences);
+    this.notices.report(`${plural(texts.all ?? gold.texts, "text")} compared.`);
+    byId("against-verdict").focus({ preventScroll: true });
+  }
+
+  row({ type, before, after, gold, real }) {
+    const chip = node("span", { class: `chip c${this.project.style(type).hue}` }, nameNode(type));
+    const known = [before, after].every((one) => typeof one === "number");
+    const chance = real === false && signed(after - before) !== "0.0" ? " (may be chance)" : "";
+    const change = known ? `${signed(after - before)}${chance}` : "new";
+    const cells = [score(before), score(after), change, String(gold ?? "–")];
+    return node("tr", {}, node("th", { scope: "row" }, chip), cells.map((cell) => node("td", {}, cell)));
+  }
+
+  card({ id, text, changes }) {
+    const drawn = new Text(text);
+    const side = (which) => {
+      const marks = changes.filter((one) => one[which]).map((one) => mark(one, which));
+      const name = nameNode(this.answer[which]);
+      return node("div", { class: "side" }, node("h5", {}, `${which}: `, name), drawText(drawn, marks, this.project));
+    };
+    const kinds = [...new Set(changes.map((one) => one.kind).filter((kind) => kind !== "kept"))].join(", ");
+    return node(
+      "article",
+      { class: "card" },
+      node("h4", {}, `Text ${id}: ${kinds}`),
+      node("div", { class: "sides" }, side("old"), side("new")),
+    );
+  }
+}
+
+/** An entity of one side, with how it changed. */
+function mark(change, which) {
+  const named = (one) => one && { ...one, entity_group: one.entity_group ?? one.type };
+  const { start, end, entity_group: type } = named(change[which]);
+  const note = changeNote({ kind: change.kind, old: named(change.old), new: named(change.new) }, which);
+  return { start, end, type, kind: change.kind, note };
+}
+
+function score(f1) {
+  return typeof f1 === "number" ? f1.toFixed(1) : "–";
+}
+
+function signed(change) {
+  const rounded = Math.abs(change).toFixed(1);
+  if (rounded === "0.0") return rounded;
+  return `${change > 0 ? "+" : "−"}${rounded}`;
+}

@@ -1,0 +1,95 @@
+/** One text on the workbench: what is saved about it, what the version in use proposes, and what was done since. */
+
+import { Text } from "./codepoints.js";
+import { UserError } from "./errors.js";
+import { overlap } from "./proposals.js";
+import { ReviewQueue } from "./review_queue.js";
+
+export class Sheet extends ReviewQueue {
+  /**
+   * @param {object} item the text as the server knows it
+   * @param {() => string[]} types those of the project
+   * @param {Set<string>} unticked types that the person does not take for complete in a new text
+   */
+  constructor(item, types, unticked) {
+    const { annotation, revision, text, found } = item;
+    const complete = revision ? annotation.complete : types().filter((type) => !unticked.has(type));
+    const open = found.filter((one) => isOpen(one, annotation));
+    const items = [...annotation.entities.map(saved), ...open.map(proposed)].sort((a, b) => a.start - b.start);
+    super([{ plain: text, given: [], complete }], [new Text(text)], items, types);
+    if (item.words) this.words.set(0, item.words);
+    this.stored = item;
+    this.undone = [];
+    if (this.text < 0) this.text = 0;
+    this.showText(0);
+  }
+
+  get id() {
+    return this.stored.id;
+  }
+
+  /** Whether something was done that is not saved. */
+  get isChanged() {
+    return this.history.length > 0;
+  }
+
+  /** The proposals that are still to decide. */
+  get open() {
+    return this.items.filter((item) => item.state === "open");
+  }
+
+  record(decided, restore, apply) {
+    super.record(decided, restore, apply);
+    Object.assign(this.history.at(-1), { decided, apply });
+    this.undone = [];
+  }
+
+  undo() {
+    const last = this.history.at(-1);
+    super.undo();
+    this.undone.push(last);
+  }
+
+  redo() {
+    const { undone } = this;
+    const { decided, restore, apply } = undone.pop();
+    this.record(decided, restore, apply);
+    this.undone = undone;
+  }
+
+  acceptRest() {
+    this.change(this.open, (item) => {
+      if (!this.overlapping(item, item)) item.state = "accepted";
+      else item.state = "rejected";
+    });
+  }
+
+  /** Return what is to be saved; a decision needs one about every proposal. */
+  annotation(decided) {
+    const count = this.open.length;
+    if (decided && count)
+      throw new UserError(
+        `${count === 1 ? "A proposal is" : `${count} proposals are`} open: accept or reject first, or accept the rest.`,
+      );
+    const entities = this.items
+      .filter((item) => item.state === "accepted")
+      .map(({ start, end, type }) => ({ start, end, type }))
+      .sort((a, b) => a.start - b.start);
+    return { entities, decided, complete: [...this.completeness.of(0)] };
+  }
+}
+
+/** A proposal is worth a look where nothing is marked and where it is open what the rest is. */
+function isOpen(found, { entities, complete }) {
+  return !complete.includes(found.type) && !entities.some((one) => overlap(one, found));
+}
+
+function saved({ start, end, type }) {
+  const span = { start, end, type };
+  return { text: 0, ...span, score: null, reason: "", other: null, state: "accepted", proposed: span };
+}
+
+function proposed({ start, end, type, score }) {
+  const span = { start, end, type };
+  return { text: 0, ...span, score, reason: "", other: null, state: "open", proposed: span };
+}

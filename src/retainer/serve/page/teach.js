@@ -1,0 +1,113 @@
+/** Teach: what the data say about themselves first, then a job that learns from them, watched as it goes. */
+
+import { byId, nameNode, node, plural, visible } from "./dom.js";
+import { JobProgress } from "./job_progress.js";
+import { get, post } from "./server.js";
+import { dateNode } from "./version_facts.js";
+
+const PLACES = 5;
+
+export class Teach {
+  /** @param {(version: string) => void} onTaught */
+  constructor(project, notices, onTaught) {
+    Object.assign(this, { project, notices });
+    this.progress = new JobProgress(project, notices, async (job, version) => {
+      if (version) await onTaught(version);
+      await this.drawJobs();
+    });
+    byId("teach-check").addEventListener("click", () => this.check());
+    byId("teach-form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.teach();
+    });
+  }
+
+  /** Show what there is, and follow a job that runs. */
+  async show() {
+    await this.notices.during("", async () => {
+      await this.drawJobs();
+    });
+  }
+
+  check() {
+    return this.notices.during("Checking the texts with a decision …", async () => {
+      const answer = await post("v1/project/check", {});
+      this.drawCheck(answer);
+      byId("teach-form").hidden = !answer.ready;
+      const count = answer.findings.length;
+      const found = count ? `${plural(count, "finding")}.` : "Nothing is wrong with the texts.";
+      this.notices.report(answer.ready ? `${found} You can teach.` : `${found} ${answer.why_not ?? ""}`);
+    });
+  }
+
+  drawCheck({ findings, train, pool, held_back: heldBack, new_types: fresh, why_not: whyNot }) {
+    const entities = Object.entries(train.entities).flatMap(([type, count], at) => [
+      at ? ", " : "",
+      nameNode(type),
+      ` ${count}`,
+    ]);
+    const facts = [
+      ["taught from", [plural(train.texts, "decided text"), ...(entities.length ? [" (", ...entities, ")"] : [])]],
+      ["new types", fresh.length ? fresh.flatMap((type, at) => [at ? ", " : "", nameNode(type)]) : ["none"]],
+      ["pool of texts without a decision", [plural(pool, "text")]],
+      ["held back to compare", [plural(heldBack, "text")]],
+    ];
+    byId("teach-findings").replaceChildren(
+      node(
+        "dl",
+        { class: "facts" },
+        facts.map(([term, value]) => node("div", {}, node("dt", {}, term), node("dd", {}, value))),
+      ),
+      node("ul", { class: "findings" }, findings.map(finding)),
+      whyNot ? node("p", { class: "reason" }, whyNot) : "",
+    );
+  }
+
+  teach() {
+    return this.notices.during("Asking for the job …", async () => {
+      await this.project.change("teach", {
+        method: byId("teach-method").value,
+        epochs: Number(byId("teach-epochs").value),
+        text: byId("teach-pool").checked,
+        seed: Number(byId("teach-seed").value),
+      });
+      byId("teach-form").hidden = true;
+      await this.project.refresh();
+      await this.drawJobs();
+    });
+  }
+
+  /** Show all jobs, and follow the one that runs or comes next. */
+  async drawJobs() {
+    const { jobs } = await get("v1/project/jobs");
+    const waiting = jobs.filter((job) => job.state === "queued").length;
+    byId("teach-queue").textContent = waiting ? `${plural(waiting, "job")} waiting.` : "";
+    byId("teach-jobs").replaceChildren(...jobs.map((job) => this.job(job)));
+    byId("teach-jobs-title").hidden = !jobs.length;
+    const next = jobs.findLast((job) => job.state === "running" || job.state === "queued");
+    if (next) this.progress.follow(next);
+  }
+
+  job({ id, state, who, when, version, message, request }) {
+    const result = version && state === "done" ? [": ", nameNode(version)] : message ? [`: ${visible(message)}`] : [];
+    return node(
+      "li",
+      {},
+      `Job ${id}, ${state}`,
+      ...result,
+      node("span", { class: "muted" }, ` ${request?.method ?? ""}, asked for by `, nameNode(who), " ", dateNode(when)),
+    );
+  }
+}
+
+/** Draw something that check found. */
+function finding({ kind, message, count, advice, places }) {
+  const first = (places ?? []).slice(0, PLACES).map(String);
+  const some = first.map((place) => node("li", { class: "muted" }, visible(place)));
+  return node(
+    "li",
+    { class: kind === "mend" ? "mend" : null },
+    `${visible(message)}${count > 1 ? ` (${count})` : ""}: ${visible(advice ?? "")}`,
+    some.length ? node("ul", {}, some) : "",
+  );
+}

@@ -1,0 +1,1 @@
+"""The routes of a project: look, correct, teach, compare, put into use."""

@@ -1,0 +1,1 @@
+"""A project in a folder: texts, annotations, versions, jobs; every change kept."""

@@ -1,0 +1,59 @@
+"""What there is to teach, and what is odd about it: looked at before a job is begun."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from retainer.data.checks import Finding, findings
+from retainer.errors import InputError
+from retainer.workbench.project import Project
+from retainer.workbench.teach_plan import require_teachable
+from retainer.workbench.training_data import training_data
+
+_PLACES = 5
+"""Places that a finding names."""
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """Whether something can be taught now."""
+
+    findings: Sequence[Finding]
+    """What is odd in the texts to teach from, the most serious first."""
+    texts: int
+    entities: Mapping[str, int]
+    pool: int
+    """Texts without a decision, which help to keep old types."""
+    held_back: int
+    """Texts with a decision to compare versions on."""
+    new_types: tuple[str, ...]
+    why_not: str = ""
+    """Why nothing can be taught; empty if something can."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether a job would have something to teach."""
+        return not self.why_not
+
+
+def readiness(project: Project) -> Readiness:
+    """Look at what the next job would teach from."""
+    with project.database.reading():
+        data, parent = training_data(project), project.versions.in_use()
+        renamed = project.types.renamed()
+    known = tuple(renamed.get(type_, type_) for type_ in (parent.types if parent else ()))
+    try:
+        require_teachable(data)
+        why_not = ""
+    except InputError as error:
+        why_not = str(error)
+    return Readiness(
+        findings(data.train, known, _PLACES) if len(data.train) else (),
+        len(data.train),
+        dict(sorted(data.train.counts.items())),
+        len(data.text),
+        len(data.held_back),
+        tuple(type_ for type_ in data.train.types if type_ not in known),
+        why_not,
+    )

@@ -1,0 +1,179 @@
+"""The texts of a project: each is there once, keeps its number for ever, and is never changed."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from retainer.data.spans import Sentence, Span
+from retainer.data.words import Offset, cut_words, word_offsets
+from retainer.errors import InputError
+from retainer.workbench.clock import now
+from retainer.workbench.database import Database
+from retainer.workbench.held_back import is_held_back, text_hash
+from retainer.workbench.search import Search, index_texts, search_for
+
+LONGEST_TEXT = 50_000
+"""Characters of a text; the server answers requests about texts of this length."""
+LARGEST_PAGE = 1000
+"""Texts that are read at once."""
+
+_DECISIONS = {
+    True: "IN (SELECT text FROM annotations WHERE decided)",
+    False: "NOT IN (SELECT text FROM annotations WHERE decided)",
+}
+"""What the number of a text must fulfil, by whether a decision is asked for."""
+
+
+@dataclass(frozen=True)
+class StoredText:
+    """A text of a project."""
+
+    id: int
+    text: str
+    source: str
+    """The name of the file it comes from, or who added it."""
+    added: str
+    held_back: bool
+    """Whether it is for comparing versions, and never trained on."""
+    words: tuple[Offset, ...] | None = None
+    """The places of its words, where a file said so; else the text says it."""
+
+    def sentence(self, spans: Iterable[Span] = ()) -> Sentence:
+        """Return the words of the text and the entities, whose edges are edges of words then."""
+        spans = list(spans)
+        offsets = word_offsets(self.text) if self.words is None else self.words
+        return Sentence.from_offsets(self.text, cut_words(offsets, _edges(spans)), spans)
+
+
+@dataclass(frozen=True)
+class AddedTexts:
+    """What became of texts that were added."""
+
+    ids: tuple[int, ...]
+    """The numbers of all of them, in their order; the same text has one number."""
+    new: int
+    """How many the project did not have."""
+
+
+class ProjectTexts:
+    """The texts of a project."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, texts: Iterable[str | Sentence], source: str) -> AddedTexts:
+        """Add texts that the project does not have yet, all or none; one that is too long or has no word is refused."""
+        stored = [checked_text(number, text) for number, text in enumerate(texts, 1)]
+        with self._database.writing() as connection:
+            before = _last(connection)
+            added = now()
+            ids = tuple(_add(connection, sentence, source, added) for sentence in stored)
+            index_texts(connection)
+            return AddedTexts(ids, _last(connection) - before)
+
+    def count(self, search: str = "", decided: bool | None = None) -> int:
+        """Count the texts: all of them, those that have a part, those with or without a decision."""
+        with self._database.reading() as connection:
+            found = search_for(connection, search)
+            query = f"SELECT count(*) FROM {found.table} WHERE {_condition(found, decided)}"
+            return int(connection.execute(query, found.values).fetchone()[0])
+
+    def page(
+        self, after: int = 0, limit: int = 50, search: str = "", decided: bool | None = None
+    ) -> tuple[StoredText, ...]:
+        """Return the next texts behind one, in their order; the page after that begins behind the last of them.
+
+        Without a search or a decision asked for, numbers have no gaps: the page at any place begins behind its number.
+        """
+        if not 1 <= limit <= LARGEST_PAGE:
+            raise InputError(f"a page has 1 to {LARGEST_PAGE} texts, not {limit}")
+        with self._database.reading() as connection:
+            found = search_for(connection, search)
+            numbers = (
+                f"SELECT {found.key} AS number FROM {found.table} WHERE {_condition(found, decided)} "
+                f"AND {found.key} > ? ORDER BY {found.key} LIMIT ?"
+            )
+            query = f"SELECT texts.* FROM ({numbers}) JOIN texts ON texts.id = number ORDER BY number"
+            return tuple(_stored(row) for row in connection.execute(query, (*found.values, after, limit)))
+
+    def get(self, id: int) -> StoredText:
+        """Return a text by its number."""
+        with self._database.reading() as connection:
+            row = connection.execute("SELECT * FROM texts WHERE id = ?", (id,)).fetchone()
+        if row is None:
+            raise InputError(f"there is no text {id} in this project")
+        return _stored(row)
+
+    def held_back(self) -> int:
+        """Count the texts that are held back."""
+        with self._database.reading() as connection:
+            return int(connection.execute("SELECT count(*) FROM texts WHERE held_back").fetchone()[0])
+
+    def draw_held_back(self, limit: int, decided: bool) -> tuple[StoredText, ...]:
+        """Draw texts that are held back, with or without a decision, by their hash."""
+        with self._database.reading() as connection:
+            query = f"SELECT * FROM texts WHERE held_back AND id {_DECISIONS[decided]} ORDER BY hash LIMIT ?"
+            return tuple(_stored(row) for row in connection.execute(query, (limit,)))
+
+    def draw(self, limit: int, skip: Iterable[int] = ()) -> tuple[StoredText, ...]:
+        """Draw texts without a decision, by their hash: at random, and the same ones until one of them is decided."""
+        with self._database.reading() as connection:
+            query = (  # the first half of the hash says which texts are held back: by that, they would all come first
+                f"SELECT * FROM texts WHERE id {_DECISIONS[False]} "
+                "AND id NOT IN (SELECT value FROM json_each(?)) ORDER BY substr(hash, 17) LIMIT ?"
+            )
+            return tuple(_stored(row) for row in connection.execute(query, (json.dumps(list(skip)), limit)))
+
+    def all(self) -> tuple[StoredText, ...]:
+        """Return all texts, in their order."""
+        with self._database.reading() as connection:
+            return tuple(_stored(row) for row in connection.execute("SELECT * FROM texts ORDER BY id"))
+
+
+def _condition(found: Search, decided: bool | None) -> str:
+    decision = "" if decided is None else f" AND {found.key} {_DECISIONS[decided]}"
+    return found.condition + decision
+
+
+def checked_text(number: int, text: str | Sentence) -> Sentence:
+    """Refuse what cannot be a text of a project, by its number among those that are given."""
+    sentence = Sentence.from_text(text) if isinstance(text, str) else text
+    length = len(sentence.located()[0])
+    if length > LONGEST_TEXT:
+        raise InputError(
+            f"text {number} has {length} characters, and a text may have {LONGEST_TEXT}; cut it into parts, such as "
+            "paragraphs"
+        )
+    if not sentence.words:
+        raise InputError(f"text {number} has no word; leave it out")
+    return sentence
+
+
+def _add(connection: sqlite3.Connection, sentence: Sentence, source: str, added: str) -> int:
+    """Add one text, or find the one that is there."""
+    text, offsets = sentence.located()
+    hash_ = text_hash(text)
+    usual = word_offsets(text, _edges(sentence.character_spans()))
+    words = None if offsets == usual else json.dumps(offsets)
+    connection.execute(
+        "INSERT INTO texts (text, hash, words, source, added, held_back) VALUES (?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT (hash) DO NOTHING",
+        (text, hash_, words, source, added, is_held_back(hash_)),
+    )
+    return int(connection.execute("SELECT id FROM texts WHERE hash = ?", (hash_,)).fetchone()[0])
+
+
+def _edges(spans: Iterable[Span]) -> set[int]:
+    return {edge for span in spans for edge in (span.start, span.end)}
+
+
+def _last(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("SELECT coalesce(max(id), 0) FROM texts").fetchone()[0])
+
+
+def _stored(row: sqlite3.Row) -> StoredText:
+    words = None if row["words"] is None else tuple((start, end) for start, end in json.loads(row["words"]))
+    return StoredText(row["id"], row["text"], row["source"], row["added"], bool(row["held_back"]), words)

@@ -1,0 +1,12 @@
+"""Teaching in a process of its own, as `python -m retainer.workbench.teach` does it, from a tiny built-in encoder."""
+
+import os
+import sys
+from pathlib import Path
+
+from retainer.model import tagger
+from retainer.workbench.teach import main
+
+if __name__ == "__main__":
+    tagger.builtin_folder = lambda: Path(os.environ["TINY_ENCODER"])
+    sys.exit(main(sys.argv[1:]))

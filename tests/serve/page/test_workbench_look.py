@@ -1,0 +1,183 @@
+"""Look and correct: proposals, types, undo over a reload, two people at once, and everybody's ways to do it."""
+
+import pytest
+from benching import workbench
+from browsing import EVIL_TYPE, contrasts, tab
+from playwright.sync_api import expect
+
+from retainer.data.generated import generate
+from retainer.workbench.annotation import Annotation
+
+TEXTS = [" ".join(one.words) for one in generate(30, seed=31, types=["artist", "city"])]
+HURT = '<img src=x onerror="window.hurt=1"> \u202e play songs by boston'
+BREAKS = "tests/serve/page: a pause of more than 100 ms"
+
+
+@pytest.fixture
+def bench(tmp_path, encoder, specs):
+    """A project with a version that knows artists and cities."""
+    with workbench(tmp_path / "project", encoder, v2=specs[1]) as running:
+        running.project.texts.add(TEXTS, "requests.txt")
+        yield running
+
+
+@pytest.fixture
+def page(chromium, bench):
+    with tab(chromium, bench.address, fine=("409", "422")) as loaded:
+        begin(loaded)
+        yield loaded
+
+
+def begin(page, name="Mia"):
+    """Wait for the first text, and say who works here as soon as that is asked."""
+    page.wait_for_selector("#look-item:not([hidden])")
+    page.locator("#look-text").focus()
+    page.evaluate("name => { document.querySelector('#person-field').value = name; }", name)
+
+
+def press(page, *keys):
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def status(page, text):
+    expect(page.locator("#workbench-status")).to_contain_text(text)
+
+
+def number(page):
+    return int(page.inner_text("#look-state").split()[1].rstrip(","))
+
+
+def said(bench, text):
+    return bench.project.annotations.get(text)
+
+
+def test_proposals_are_decided_with_keys_and_undone_after_a_reload(page, bench):
+    assert page.inner_text("#look-why") and page.locator("#look-text .entity").count()
+    first = number(page)
+    press(page, "d")
+    expect(page.locator("#workbench-alert")).to_contain_text("accept or reject first")
+    press(page, "r", "u", "y", "u", "Shift+D", "Enter")  # the dialog has the name already
+    status(page, "decided.")
+    assert said(bench, first).annotation.decided and said(bench, first).who == "Mia"
+    assert said(bench, first).annotation.entities and said(bench, first).annotation.complete == ("artist", "city")
+    assert number(page) != first
+    page.reload()
+    begin(page)
+    press(page, "u", "Enter")
+    status(page, f"Undone: text {first} is as it was.")
+    assert number(page) == first and not said(bench, first).annotation.decided
+    press(page, "y")
+    status(page, f"Done again: text {first}")
+    assert said(bench, first).annotation.decided
+    press(page, "r", "n")
+    expect(page.locator("#look-state")).not_to_contain_text(f"Text {first} ")
+    assert said(bench, first).revision == 4  # what was done before the next text came is saved
+
+
+def test_types_are_added_renamed_and_coloured_in_place(page, bench):
+    page.click("details:has(#types-rows) summary")
+    page.fill("#types-new", EVIL_TYPE)
+    press(page, "Enter", "Enter")
+    status(page, "is new.")
+    page.fill("#types-rows li:nth-child(2) input", "town")
+    press(page, "Enter")
+    status(page, "city is called town now.")
+    page.select_option("#types-rows li:nth-child(1) select", "green")
+    status(page, "artist is green now.")
+    assert [(one.name, one.colour) for one in bench.project.types.all()] == [("artist", 2), ("town", 1), (EVIL_TYPE, 2)]
+    assert page.locator("#look-types button").all_inner_texts()[:2] == ["1 artist", "2 town"]
+    assert page.evaluate("[window.hurt, document.querySelectorAll('main img').length]") == [None, 0]
+    page.fill("#types-rows li:nth-child(1) input", "town")
+    press(page, "Enter")
+    expect(page.locator("#workbench-alert")).to_contain_text("already")
+
+
+def test_two_people_do_not_overwrite_each_other(page, bench):
+    text = number(page)
+    press(page, "a")
+    bench.project.annotations.write(text, Annotation(decided=True), seen=0, who="Bo")
+    expect(page.locator("#look-conflict")).to_contain_text("Bo changed this text", timeout=8_000)
+    assert page.evaluate("document.activeElement.tagName") == "H4"
+    page.click("#look-conflict button:has-text('Take what Bo said')")
+    status(page, "yours is dropped")
+    press(page, "m", "1")
+    bench.project.annotations.write(text, Annotation(complete=("city",)), seen=1, who="Bo")
+    press(page, "Shift+D", "Enter")
+    expect(page.locator("#look-conflict")).to_be_visible()
+    page.click("#look-conflict button:has-text('Keep mine')")
+    status(page, "Yours is saved")
+    assert said(bench, text).revision == 3 and said(bench, text).who == "Mia"
+    bench.project.annotations.write(text, Annotation(decided=True), seen=3, who="Bo")
+    expect(page.locator("#workbench-status")).to_contain_text("Bo changed this text; you see it", timeout=8_000)
+
+
+def test_texts_that_look_like_markup_stay_texts(page, bench):
+    page.click("#add-details summary")
+    page.fill("#add-text", HURT)
+    page.click("#add-form button[type=submit]")
+    status(page, "1 text added.")
+    page.fill("#texts-search", "onerror")
+    expect(page.locator("#texts-list li")).to_have_count(1)
+    page.click("#texts-list li button")
+    expect(page.locator("#look-text")).to_contain_text("<img src=")
+    assert page.evaluate("[window.hurt, document.querySelectorAll('main img').length]") == [None, 0]
+
+
+def test_everybody_can_work_here(chromium, bench):
+    options = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    with tab(chromium, bench.address, **options) as page:
+        begin(page)
+        page.locator("#look-text .word").first.tap()
+        assert page.locator("#look-marked").is_visible()
+        page.locator("#look-unmark").tap()
+        for part in ("look", "teach", "against", "history"):
+            page.locator(f"#bench-parts a[href='#workbench/{part}']").tap()
+            expect(page.locator(f"#part-{part}")).to_be_visible()
+            page.wait_for_timeout(200)
+            assert page.evaluate("document.documentElement.scrollWidth") == 390, part
+            for scheme in ("dark", "light"):
+                page.emulate_media(color_scheme=scheme)
+                assert [one for one in contrasts(page) if one[0] < 4.5] == [], (part, scheme)
+            nameless = page.evaluate(
+                "[...document.querySelectorAll('#workbench :is(button, input, select, textarea, [tabindex=\"0\"])')]"
+                ".filter(one => one.checkVisibility() && !one.labels?.length && !one.getAttribute('aria-label')"
+                " && !one.textContent.trim()).map(one => one.outerHTML)"
+            )
+            assert nameless == [], part
+            tree = page.locator("#workbench").aria_snapshot()
+            assert 'heading "Workbench" [level=2]' in tree and "- status" in tree, tree
+        assert page.locator("#workbench [role=status]").count() == page.locator("#workbench [role=alert]").count() == 1
+
+
+SCROLL = """
+async () => {
+  const list = document.querySelector('#texts-list');
+  const pauses = [];
+  let last = performance.now();
+  const watch = () => {
+    const now = performance.now();
+    pauses.push(now - last);
+    last = now;
+    requestAnimationFrame(watch);
+  };
+  requestAnimationFrame(watch);
+  for (let step = 0; step < 40; step += 1) {
+    list.scrollTop += 3000;
+    await new Promise((resolve) => setTimeout(resolve, 40));
+  }
+  return [Math.max(...pauses.slice(1)), list.querySelectorAll('li').length];
+}
+"""
+
+
+def test_fifty_thousand_texts_scroll_and_are_found_without_a_pause(chromium, bench):
+    bench.project.texts.add([f"text {at} about {'oslo' if at % 100 == 7 else 'rome'}" for at in range(50_000)], "many")
+    with tab(chromium, bench.address) as page:
+        begin(page)
+        expect(page.locator("#texts-count")).to_have_text("50,030 texts")
+        longest, rows = page.evaluate(SCROLL)
+        assert rows > 500 and longest < 100, BREAKS
+        page.fill("#texts-search", "oslo")
+        expect(page.locator("#texts-count")).to_contain_text("50")
+        expect(page.locator("#texts-list li")).to_have_count(100)
