@@ -155,3 +155,19 @@ def test_a_process_that_outlived_its_server_is_waited_for(taught, monkeypatch):
 
     asyncio.run(run())
     assert signalled[0] == (os.getpid(), signal.SIGTERM)
+
+
+def test_a_server_that_stops_does_not_wait_for_who_follows(taught):
+    job = taught.post("/teach", who="ann")["job"]["id"]
+
+    async def run():
+        async with client_of(taught.app) as client:
+            stream = asyncio.ensure_future(client.get(f"/v1/project/jobs/{job}/events?follow=true"))
+            await soon(lambda: taught.served.followers == 1)
+            taught.registry.draining = True
+            return await stream
+
+    try:
+        assert asyncio.run(run()).text == "" and taught.served.followers == 0
+    finally:
+        taught.registry.draining = False
