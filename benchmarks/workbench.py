@@ -1,4 +1,4 @@
-"""Make the pictures of docs/workbench.md: from a text file to a better model in the browser, as a person would do it.
+"""Make the pictures of docs/workbench.md and README: from a text file to a better model, as a person would do it.
 
     python benchmarks/workbench.py docs
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from retainer.data.generated import generate
 from retainer.data.spans import Sentence
@@ -130,6 +130,20 @@ def walk(page: Page, address: str, out: Path, lines: Path) -> None:
     shot(page, out, "use", 760)
 
 
+def strip(browser: Browser, out: Path) -> None:
+    """Put the four pictures side by side, for the README."""
+    rows = "".join(f'<img src="workbench-{name}.png" alt="">' for name in ("look", "teach", "compare", "use"))
+    style = "body{margin:0;display:grid;grid-template-columns:1fr 1fr;gap:12px;background:#fff}"
+    style += "img{width:100%;height:430px;object-fit:cover;object-position:top;border:1px solid #ccc}"
+    style += "img{box-sizing:border-box}"
+    scratch = out / "workbench-strip.html"
+    scratch.write_text(f"<style>{style}</style>{rows}", encoding="utf-8")
+    page = browser.new_page(viewport={"width": 1320, "height": 872})
+    page.goto(scratch.resolve().as_uri())
+    page.screenshot(path=out / "workbench.png")
+    scratch.unlink()
+
+
 def main(out: Path) -> None:
     """Serve an empty project, and work in it."""
     chromium = next(
@@ -151,6 +165,7 @@ def main(out: Path) -> None:
                     browser = playwright.chromium.launch(executable_path=chromium, args=options)
                     size = {"width": 1160, "height": 1000}
                     walk(browser.new_page(viewport=size, reduced_motion="reduce"), said[1], out, lines)
+                    strip(browser, out)
                     browser.close()
             finally:
                 server.terminate()
