@@ -392,6 +392,17 @@ class TestStarting:
     def test_without_a_version(self, capsys):
         assert "missing: models" in self.refused(capsys)
 
+    def test_a_workbench_needs_a_token(self, capsys, tmp_path):
+        assert "--workbench needs --token-file" in self.refused(capsys, "--workbench", tmp_path / "project")
+        assert not (tmp_path / "project").exists()
+
+    def test_a_folder_that_is_no_project(self, capsys, tmp_path):
+        (tmp_path / "token").write_text("a" * 20)
+        arguments = ["serve", "--workbench", str(tmp_path), "--token-file", str(tmp_path / "token"), "--port", "0"]
+        assert main(arguments) == 2
+        assert "has no project in it, and is not empty" in capsys.readouterr().err.splitlines()[-1]
+        assert [path.name for path in tmp_path.iterdir()] == ["token"], "nothing was written"
+
     def test_a_version_that_cannot_be_loaded(self, capsys, encoder):
         assert main(["serve", str(encoder), "--port", "0"]) == 2
         loading, complaint = capsys.readouterr().err.splitlines()

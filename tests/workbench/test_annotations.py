@@ -122,6 +122,15 @@ class TestTypes:
         assert [one.id for one in project.texts.page(search="rome", decided=True)] == [2]
         assert project.texts.count("rome", decided=False) == 0
 
+    def test_counts_of_what_is_taken_back_are_not_remembered(self, annotations, project):
+        with pytest.raises(ZeroDivisionError), project.database.writing():
+            annotations.write(1, BOTH, seen=0, who="ann")
+            assert annotations.counts()["city"].entities == 1
+            raise ZeroDivisionError
+        annotations.write(1, Annotation((Span(5, 11, "artist"),), True), seen=0, who="ann")
+        for _ in range(2):
+            assert annotations.counts() == {"artist": TypeCounts(1, 0), "city": TypeCounts()}
+
 
 class TestLog:
     def test_every_change_is_kept(self, annotations, project):

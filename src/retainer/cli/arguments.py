@@ -149,6 +149,10 @@ def _are_options(found: Any, known: Sequence[str]) -> bool:
     return 2 * sum(bool(get_close_matches(head, known, 1, _MEANT)) for head in heads) >= len(heads)
 
 
+_MAY_BE_NONE = {"models"}
+"""Lists that may be left out where an option takes their place; the verb itself complains about neither."""
+
+
 def _add(parser: ArgumentParser, parameter: inspect.Parameter, hint: Any, about: str) -> None:
     needed = parameter.default is parameter.empty
     if not needed and "(default:" not in about and str(parameter.default) not in ("None", "False", "()", "{}"):
@@ -159,7 +163,9 @@ def _add(parser: ArgumentParser, parameter: inspect.Parameter, hint: Any, about:
         optional: dict[str, Any] = {} if needed else {"nargs": "?", **default}
         parser.add_argument(_flag(parameter.name), type=hint, help=about, **optional)
     elif parameter.kind is parameter.VAR_POSITIONAL:
-        parser.add_argument(_flag(parameter.name), type=hint, help=about, nargs="*")
+        parser.add_argument(
+            _flag(parameter.name), type=hint, help=about, nargs="*" if parameter.name in _MAY_BE_NONE else "+"
+        )
     elif hint is bool:
         parser.add_argument(_option(parameter.name), action="store_true", help=about)
     elif hint == tuple[str, ...]:

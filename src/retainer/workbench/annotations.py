@@ -39,6 +39,8 @@ class Annotations:
 
     def __init__(self, database: Database) -> None:
         self._database, self._texts = database, ProjectTexts(database)
+        self._counted: tuple[int, dict[int, TypeCounts]] | None = None
+        """The counts of all annotations, and the change after which they were counted."""
 
     def get(self, text: int) -> AnnotatedText:
         """Return what is said about a text now; of one that was not looked at, nothing."""
@@ -121,10 +123,23 @@ class Annotations:
     def counts(self) -> dict[str, TypeCounts]:
         """Return how much was annotated of every type, in the order of types."""
         with self._database.reading() as connection:
-            entities = _counted(connection, "entities", "json_extract(value, '$[2]')")
-            complete = _counted(connection, "complete", "value")
-            names = type_names(connection)
-        return {name: TypeCounts(entities.get(id_, 0), complete.get(id_, 0)) for id_, name in names.items()}
+            counts, names = self._counts_by_number(connection), type_names(connection)
+        return {name: counts.get(number, TypeCounts()) for number, name in names.items()}
+
+    def _counts_by_number(self, connection: sqlite3.Connection) -> dict[int, TypeCounts]:
+        """Count all annotations, or remember how many there were if nothing has changed since.
+
+        Inside a change nothing is remembered: it may still be taken back, and its number given to another.
+        """
+        last, before = self.last_change(), self._counted
+        if before is not None and before[0] == last:
+            return before[1]
+        entities = _counted(connection, "entities", "json_extract(value, '$[2]')")
+        complete = _counted(connection, "complete", "value")
+        found = {id_: TypeCounts(entities.get(id_, 0), complete.get(id_, 0)) for id_ in {*entities, *complete}}
+        if connection.execute("PRAGMA query_only").fetchone()[0]:
+            self._counted = last, found
+        return found
 
 
 def _annotated(connection: sqlite3.Connection, rows: Iterable[sqlite3.Row]) -> dict[int, AnnotatedText]:

@@ -117,6 +117,20 @@ def test_a_process_that_dies_is_tried_again_once(taught, monkeypatch, tmp_path):
     assert "was ended twice (status -9)" in failed["message"] and failed["version"] is None
 
 
+def test_a_job_that_cannot_be_begun_does_not_stop_those_behind_it(taught, monkeypatch, tmp_path):
+    stand_in(monkeypatch, tmp_path, "")
+    first, second = (taught.post("/teach", who="ann")["job"]["id"] for _ in range(2))
+    taught.project.job_folder(first).parent.mkdir()
+    taught.project.job_folder(first).write_text("a file is in the way")
+
+    async def run():
+        async with running(taught):
+            await soon(lambda: taught.project.jobs.get(second).state == "failed")
+
+    asyncio.run(run())
+    assert "cannot be run: [Errno 17]" in taught.project.jobs.get(first).message
+
+
 def test_a_server_that_stops_leaves_the_job_to_the_next(taught, monkeypatch, tmp_path):
     stand_in(monkeypatch, tmp_path, "time.sleep(60)")
     job = taught.post("/teach", who="ann")["job"]["id"]
@@ -155,3 +169,19 @@ def test_a_process_that_outlived_its_server_is_waited_for(taught, monkeypatch):
 
     asyncio.run(run())
     assert signalled[0] == (os.getpid(), signal.SIGTERM)
+
+
+def test_a_server_that_stops_does_not_wait_for_who_follows(taught):
+    job = taught.post("/teach", who="ann")["job"]["id"]
+
+    async def run():
+        async with client_of(taught.app) as client:
+            stream = asyncio.ensure_future(client.get(f"/v1/project/jobs/{job}/events?follow=true"))
+            await soon(lambda: taught.served.followers == 1)
+            taught.registry.draining = True
+            return await stream
+
+    try:
+        assert asyncio.run(run()).text == "" and taught.served.followers == 0
+    finally:
+        taught.registry.draining = False

@@ -47,7 +47,7 @@ class JobRunner:
                 if job is None:
                     await asyncio.sleep(LOOK_SECONDS)
                 else:
-                    await self._carry_out(job)
+                    await self._tried(job)
         finally:
             await asyncio.shield(self._end_process())
 
@@ -80,6 +80,17 @@ class JobRunner:
         else:
             self.project.jobs.report(job.id, {"kind": "note", "message": "going on after an interruption"})
             self.project.jobs.requeue(job.id)
+
+    async def _tried(self, job: Job) -> None:
+        """Carry out a job; whatever the disk or the system refuses ends the job, not those behind it."""
+        try:
+            await self._carry_out(job)
+        except (OSError, InputError) as error:
+            said = f"job {job.id} cannot be run: {error}"
+            self.log(said)
+            await self._end_process()
+            with contextlib.suppress(InputError):
+                await asyncio.to_thread(self._failed, job, said)
 
     async def _carry_out(self, job: Job) -> None:
         self.log(f"job {job.id}: teaching")
@@ -117,9 +128,12 @@ class JobRunner:
             self._put_back(job)
         else:
             said = f"the process that taught was ended twice (status {status}); perhaps there is too little memory"
-            self.project.jobs.report(job.id, {"kind": "failed", "message": said})
-            self.project.jobs.finish(job.id, "failed", said)
-            forget_files(self.project, job.id)
+            self._failed(job, said)
+
+    def _failed(self, job: Job, said: str) -> None:
+        self.project.jobs.report(job.id, {"kind": "failed", "message": said})
+        self.project.jobs.finish(job.id, "failed", said)
+        forget_files(self.project, job.id)
 
     def _cancelled(self, job: Job) -> None:
         self.project.jobs.report(job.id, {"kind": "cancelled"})

@@ -11,7 +11,7 @@ from retainer.serve.workbench.served_project import ServedProject
 from retainer.workbench.next_texts import SAMPLE, Candidate, NextText, VersionNames, order_by_worth, unseen
 from retainer.workbench.texts import StoredText
 
-SECONDS = 1.0
+SECONDS = 0.5
 """How long a version looks at texts for one request; the next request goes on from there."""
 
 
