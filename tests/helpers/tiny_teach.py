@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from retainer.model import tagger
-from retainer.workbench.teach import main
+from retainer.workbench.teach import run_job
 
 if __name__ == "__main__":
     tagger.builtin_folder = lambda: Path(os.environ["TINY_ENCODER"])
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run_job(sys.argv[1:]))
