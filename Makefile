@@ -5,7 +5,7 @@ READY := .venv/ready
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: install demo test quick docs-test attack attack-quick lint format picture readme clean
+.PHONY: install demo test quick page-test docs-test attack attack-quick lint format picture readme clean
 
 install: $(READY)  ## make .venv and nothing else
 
@@ -13,8 +13,11 @@ demo: $(READY)  ## see forgetting happen, and not happen (a few minutes on two c
 	rm -rf demo
 	$(BIN)/retainer demo --out demo
 
-test: $(READY)  ## the whole suite, at most five minutes on two cores, no network
+test: $(READY)  ## the suite, at most five minutes on two cores, no network; page-test has the rest
 	$(PYTEST)
+
+page-test: $(READY)  ## the server's page in Chromium, a few minutes on two cores, no network
+	$(PYTEST) tests/serve/page
 
 quick: $(READY)  ## the tests that start no process, browser or training, at most a minute
 	RETAINER_TESTS=quick $(PYTEST) --quick
