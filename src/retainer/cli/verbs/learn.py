@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 NO_RANKING = (
-    "These sentences reveal large losses alone and rank no method; annotated test sentences do (retainer evaluate, "
+    "These sentences show only large losses, and do not rank methods: annotated test sentences do (retainer evaluate, "
     "retainer bench own)"
 )
 """What the last lines are good for: the share kept of a few entities did not order methods as a test set did."""
