@@ -175,7 +175,6 @@ class TestNextSteps:
         before, after = (load(f"models/{name}", device="cpu") for name in ("v1", "forgets"))
         difference = compare(before, after, "both.conll")
 
-
         def suggested(*gates, **facts):
             tried = Version(after.tagger, replace(after.lineage, **facts), place=after.place)
             return next_steps(difference, before, tried, "models/v1", "v2/", gates)
