@@ -22,7 +22,7 @@ from retainer.data.tasks import hide
 from retainer.report.compare.next_steps import next_steps
 from retainer.training.learn import learn
 from retainer.training.recipe import Recipe
-from retainer.versions.version import load
+from retainer.versions.version import Version, load
 
 ROOT = Path(__file__).parents[2]
 
@@ -174,13 +174,19 @@ class TestNextSteps:
         """What is suggested for a version with another record."""
         before, after = (load(f"models/{name}", device="cpu") for name in ("v1", "forgets"))
         difference = compare(before, after, "both.conll")
-        return lambda *gates, **facts: next_steps(
-            difference, before, replace(after.lineage, **facts), "models/v1", "v2/", gates
-        )
+
+        def suggested(*gates, **facts):
+            tried = Version(after.tagger, replace(after.lineage, **facts), place=after.place)
+            return next_steps(difference, before, tried, "models/v1", "v2/", gates)
+
+        return suggested
 
     def test_what_was_tried_is_not_suggested(self, steps):
-        assert "--out v2-cpfd --method cpfd --text TEXTS" in steps(method="retain")[0]
-        assert steps(method="rdp", data={"text": {}})[0].endswith("--method retain")
+        """As docs/which-method.md has it: retain, then text for it, then another method."""
+        assert steps(method="retain")[0].endswith("--out v2-text --method retain --text TEXTS --dev FILE")
+        assert steps(method="retain", data={"dev_given": True})[0].endswith("--method retain --text TEXTS")
+        assert steps(method="retain", data={"text": {}})[0].endswith("--out v2-cpfd --method cpfd --text TEXTS")
+        assert steps(method="rdp", data={"text": {}})[0].endswith("--method retain --text TEXTS")
         [_, plain, _] = steps(method="rdp", fields={"pseudo": "prototype"})
         assert "rdp without prototypes" in plain and "--set.pseudo argmax" in plain
 
@@ -190,6 +196,9 @@ class TestNextSteps:
         hint = "To keep more of the old types (docs/which-method.md), try: retainer learn DATA --from models/v1"
         assert hint not in run(*call)[1] and hint in run(*call, "--min-agreement", 90)[1]
         assert hint not in run(*call, "--min-agreement", 0)[1], "it passed"
+        first = "First read the lists of what was lost, moved or relabelled (--show 100): "
+        assert run(*call, "--min-agreement", 90)[1].index(first) < run(*call, "--min-agreement", 90)[1].index(hint)
+        assert first not in run("models/v1", "models/forgets", "both.conll", "--max-drop", 5)[1]
         call = ("models/v1", "models/v2", "both.conll", "--show", 0, "--min-gain", 100)
         out, steps = run(*call)[1], document(run, *call)[1]["next_steps"]
         assert out.splitlines()[-len(steps) :] == steps and "To find more of city, annotate more" in out
@@ -210,9 +219,19 @@ class TestNextSteps:
         check, longer, bench = kept(no("min-gain", city="is found with F1 3"), **facts)
         assert check.endswith("retainer check DATA --model models/v1") and "more of city" in check
         assert longer.endswith("--out v2-longer --method rdp --epochs 10") and "bench own" in bench
+        both = kept(no("min-gain", city="is found with F1 3"), no("max-drop", artist="dropped"), **facts)
+        assert "To keep more" in both[0] and not any("epoch" in step for step in both), "more of what lost a type"
         stopped = {**facts, "recipe": {"epochs": 10}}
         assert len(kept(no("min-gain", city="is found with F1 3"), **stopped)) == 2, "more epochs would change nothing"
         assert "one by one" in kept(no("min-gain", city="is found with F1 3"), parent="another")[0]
+
+    def test_swapped(self, run):
+        out = run("models/v2", "models/v1", "both.conll", "--show", 0, "--max-drop", 0)[1]
+        assert out.splitlines()[-1] == (
+            "NEW (models/v1) is an ancestor of OLD (models/v2), so the arguments seem to be swapped: "
+            "retainer compare models/v1 models/v2 DATA"
+        )
+        assert "between" not in out and "retainer learn" not in out
 
     def test_versions_between(self, steps):
         [only] = steps(parent="another")

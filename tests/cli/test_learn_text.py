@@ -148,7 +148,7 @@ class TestThePrior:
         ("offsets", "said"),
         [
             ({}, ""),
-            ({"person": 0.0}, "none taken"),
+            ({"person": 0.0}, "none gains more than chance"),
             ({"person": -1.25, "city": 0.5, "movie": 0.0}, "person −1.25, city +0.50"),
         ],
     )
@@ -169,7 +169,8 @@ class TestThePrior:
             said.append((capsys.readouterr().out, *rows))
         assert "│   prior correction: artist −1.25, a|b +0.50\n" in said[0][0]
         assert said[0][1] == r"| prior correction | artist −1.25, a\|b +0.50 |"
-        assert "prior correction: none taken\n" in said[1][0] and said[1][1] == "| prior correction | none taken |"
+        assert "prior correction: none gains more than chance\n" in said[1][0]
+        assert said[1][1] == "| prior correction | none gains more than chance |"
         assert "prior" not in said[2][0] and len(said[2]) == 1
 
     def test_in_the_summary(self, here, capsys):
@@ -177,3 +178,8 @@ class TestThePrior:
         assert main([*CALL, "--method", "retain", "--dev", "dev.conll"]) == 0
         expected = describe_prior(record(here / "v2")["prior"])
         assert expected and f"\nprior     {expected}\n" in capsys.readouterr().out
+
+    def test_in_the_summary_where_no_correction_gains(self, here, capsys, monkeypatch):
+        monkeypatch.setattr("retainer.cli.verbs.learn.describe_prior", lambda *_: describe_prior({"city": 0.0}))
+        assert main([*CALL, "--method", "retain"]) == 0
+        assert "\nprior     as it is: no correction gains more than chance\n" in capsys.readouterr().out

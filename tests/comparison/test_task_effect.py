@@ -170,6 +170,16 @@ class TestFewEntities:
         assert effect_of(measured, place=TRAINING_PLACE)["in_words"].startswith(f"{said} training sentences")
         assert "training" not in effect_of(measured)["in_words"]
 
+    @pytest.mark.parametrize("size", [2, FEW_ENTITIES])
+    def test_training_sentences_never_show_that_nothing_was_forgotten(self, scripted, size):
+        finds, data = saying([A], *[[Span(0, 1, A)]] * size), corpus(*[(Span(0, 1, A),)] * size)
+        measured = measure_effect(finds, finds, data, [A])
+        trained, apart = (effect_of(measured, (), (A,), place)["in_words"] for place in (TRAINING_PLACE, "set aside"))
+        assert trained.endswith(
+            "these sentences were learned from, so they say little: check with retainer compare on annotated data"
+        )
+        assert "forgot" not in trained and ("forgot nothing" in apart) == (size == FEW_ENTITIES)
+
     def test_old_types_that_are_annotated(self, scripted):
         """Of two movies one is lost, and of two artists none: neither is a figure, and nothing is ruled out."""
         data = corpus(*[(Span(0, 1, A), Span(2, 3, B))] * 2)

@@ -50,6 +50,7 @@ class TestTheVerbs:
         assert main([*call, *quiet]) == 0
         said = capsys.readouterr()
         assert said.err.count(self.WARNING) == 1 and "of 1 city" in said.out and "%" not in said.out
+        assert quiet or ": 1 text gives too few steps per epoch" in said.err
 
     def test_dry_run(self, call, capsys):
         assert main([*call, "--dry-run"]) == 0 and self.WARNING in capsys.readouterr().out
@@ -61,3 +62,10 @@ class TestTheVerbs:
         out = capsys.readouterr().out
         assert "fix this first: 1 × few sentences in all" in out and "1 × few entities of type city" in out
         assert "expect much of it to be missed" in out
+
+    def test_check_of_data_without_entities(self, call, capsys):
+        """What is missing altogether is not counted."""
+        write(corpus(12, 0), "none.conll", "conll")
+        assert main(["check", "none.conll"]) == 0
+        out = capsys.readouterr().out
+        assert "fix this first: no entity at all\n" in out and "0 ×" not in out

@@ -189,7 +189,8 @@ class TestVersions:
         write(data, "test.conll", "conll")
         (tmp_path / "texts.txt").write_text("\n".join(" ".join(sentence.words) for sentence in data))
         assert main(["evaluate", "v", "test.conll", "--device", "cpu"]) == 0
-        assert "with predict --calibrated" in capsys.readouterr().out
+        said = capsys.readouterr().out
+        assert "that is right (docs/scores.md); " in said and "with predict --calibrated" in said
         assert main(["evaluate", "v", "test.conll", "--json", "--device", "cpu"]) == 0
         reported = json.loads(capsys.readouterr().out)["calibration"]
         assert set(reported) == {"plain", "calibrated"}

@@ -104,13 +104,13 @@ class TestLearning:
         assert LearnRequest(picked, start, **asked, dev=picked).resolve().recipe.prior == "dev"
         assert LearnRequest(picked, start, **{**asked, "method": "rdp"}).resolve().recipe.prior == "none"
         none = LearnRequest(picked, start, **asked, recipe=Recipe(prior="none")).resolve()
-        assert none.recipe.prior == "none" and not none.prior_obstacle
+        assert none.recipe.prior == "none" and not none.prior_note
 
     def test_text_that_is_not_drawn_corrects_nothing(self, parts):
         start, picked, text = parts
         asked = {"method": "retain", "text": text, "device": "cpu", "recipe": Recipe(text_share=0)}
         task = LearnRequest(picked, start, **asked).resolve()
-        assert task.text is None and task.recipe.prior == "none" and "neither is given" in task.prior_obstacle
+        assert task.text is None and task.recipe.prior == "none" and task.prior_note.startswith("tip: with --dev")
 
     def test_a_type_that_is_taught_again_has_the_offset_of_text_alone(self, parts, monkeypatch):
         start, _, text = parts
@@ -123,7 +123,7 @@ class TestLearning:
     def test_a_first_version_has_none(self, parts, encoder):
         _, picked, _ = parts
         task = LearnRequest(picked, encoder, recipe=Recipe(prior="text"), device="cpu").resolve()
-        assert task.recipe.prior == "none" and "first version" in task.prior_obstacle
+        assert task.recipe.prior == "none" and "first version" in task.prior_note
 
     def test_it_needs_text(self, parts):
         start, picked, _ = parts

@@ -22,27 +22,35 @@ def facts(where, annotated, found, sentences=100):
 
 class TestWords:
     def test_rarer_in_the_text(self):
-        assert prevalence_in_words(facts("text", 92.0, 31.0)) == [
-            "F1 of genre may flatter: 92 % of the annotated sentences have it, and it is found in 31 % of 100 "
+        assert prevalence_in_words(facts("text", 92.0, 31.0), dev_given=False) == [
+            "F1 of genre may flatter: 92 % of the sentences in DATA have it, and it is found in 31 % of 100 "
             "sentences of text; draw sentences at random for a dev set (--dev) or add sentences without genre"
         ]
 
     def test_without_text(self):
-        assert prevalence_in_words(facts("data", 92.0, 4.0)) == [
-            "F1 of genre may flatter: 92 % of the annotated sentences have it, and it is found in 4 % of the 100 "
-            "sentences without annotation; draw sentences at random for a dev set (--dev), add sentences without genre "
-            "or give texts as they come (--text)"
+        assert prevalence_in_words(facts("data", 92.0, 4.0), dev_given=False) == [
+            "F1 of genre may flatter: 92 % of the sentences in DATA have it; draw sentences at random for a dev set "
+            "(--dev), add sentences without genre or give texts as they come (--text)"
         ]
-        assert "found" not in prevalence_in_words(facts("data", 92.0, None, 0))[0]
+        assert "found" not in prevalence_in_words(facts("data", 92.0, None, 0), dev_given=False)[0]
+
+    def test_of_a_dev_file(self):
+        """Whoever gave one needs no advice to give one."""
+        assert prevalence_in_words(facts("data", 92.0, 4.0), dev_given=True) == [
+            "F1 of genre may flatter: 92 % of the sentences in the dev file have it; draw its sentences at random, add "
+            "sentences without genre or give texts as they come (--text)"
+        ]
 
     @pytest.mark.parametrize("where", [("text", 92.0, 80.0), ("text", 20.0, 35.0), ("data", 50.0, 30.0)])
     def test_nothing_to_say(self, where):
-        assert prevalence_in_words(facts(*where)) == []
+        assert prevalence_in_words(facts(*where), dev_given=False) == []
 
     @pytest.mark.parametrize("number", [1, 19])
     def test_a_few_sentences_have_no_share(self, number):
         """All of one sentence is 100 %."""
-        assert prevalence_in_words(facts("data", 100.0, None, 0) | {"annotated_sentences": number}) == []
+        assert (
+            prevalence_in_words(facts("data", 100.0, None, 0) | {"annotated_sentences": number}, dev_given=False) == []
+        )
 
 
 class TestMeasured:
@@ -97,4 +105,7 @@ def test_the_last_lines_of_learn(first, city, tmp_path, monkeypatch, capsys):
     write(city, "city.conll", "conll")
     assert main(["learn", "city.conll", "--from", "v1", "--out", "v2", "--epochs", "1", "--device", "cpu"]) == 0
     out = capsys.readouterr().out
-    assert "F1 of city may flatter: " in out and "(--text)\nThese sentences reveal large losses alone" in out
+    assert (
+        "F1 of city may flatter: " in out
+        and "(--text)\nThese sentences show only large losses, and do not rank methods: " in out
+    )

@@ -193,10 +193,19 @@ class TestWhoGetsOne:
     def test_without_a_dev_file_there_is_none_and_that_is_said(self, first, city):
         task = self.resolved(first, city, method="retain")
         assert task.recipe.prior == "none"
-        assert [note for note in task.notes if note.startswith("no prior correction: ") and "--dev" in note]
+        [tip] = [note for note in task.notes if "prior" in note]
+        assert tip == (
+            "tip: with --dev FILE or --text TEXTS learn also corrects how often it expects a type "
+            "(docs/methods.md#the-prior)"
+        )
         assert not [note for note in self.resolved(first, city, method="rdp").notes if "prior" in note]
         with pytest.raises(InputError, match=r"to be corrected on a dev file \(--dev\), and none is given"):
             self.resolved(first, city, method="retain", prior="dev")
+
+    def test_a_first_version_without_a_dev_file_needs_no_tip(self, encoder, city):
+        task = self.resolved(encoder, city, method="retain")
+        assert task.recipe.prior == "none" and not [note for note in task.notes if "prior" in note]
+        assert self.resolved(encoder, city, method="retain", dev=DEV).recipe.prior == "dev"
 
     def test_a_head_without_a_bias_has_none(self, encoder, artist, city):
         recipe = replace(RECIPE, head="cosine", epochs=1)

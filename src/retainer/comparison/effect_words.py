@@ -29,7 +29,7 @@ def effect_in_words(effect: Effect) -> str:
         _kept(effect),
         *_learned(effect),
         f"learned more of {', '.join(_more(type_, effect['old'][type_]) for type_ in retaught)}" if retaught else "",
-        _forgot(effect["old"]),
+        _forgot(effect["old"], trained_on=effect["place"] == TRAINING_PLACE),
         _warning(effect["old"]),
         _never(effect),
         _caution(effect),
@@ -100,12 +100,16 @@ def _counts(one: Effect) -> str:
     return f"found {one['correct_after']} of {one['support']}, {one['correct_before']} before"
 
 
-def _forgot(old: Mapping[str, Effect]) -> str:
-    """Name the old types whose F1 fell, as far as they are annotated; of few entities, those that are found less."""
+def _forgot(old: Mapping[str, Effect], trained_on: bool) -> str:
+    """Name the old types whose F1 fell, as far as they are annotated; of few entities, those that are found less.
+
+    What a version finds in sentences it learned from never shows that nothing was forgotten.
+    """
     falls = {type_: fall for type_, one in old.items() if one["before"] is not None and (fall := _fall(one))}
     if falls:
         return f"forgot: {', '.join(f'{type_} {fall}' for type_, fall in falls.items())}"
-    return "forgot nothing" if old and all(one["support"] >= FEW_ENTITIES for one in old.values()) else ""
+    known = bool(old) and not trained_on and all(one["support"] >= FEW_ENTITIES for one in old.values())
+    return "forgot nothing" if known else ""
 
 
 def _fall(one: Effect) -> str:
@@ -130,9 +134,10 @@ def _never(effect: Effect) -> str:
 
 
 def _caution(effect: Effect) -> str:
-    """Say what small counts are worth, and what tells more; a first version has nothing to be compared with."""
-    counted = [to_keep(effect["all"]), *(one["support"] for one in (*effect["new"].values(), *effect["old"].values()))]
-    if not any(map(is_few, counted)):
-        return ""
+    """Say what small counts and training sentences are worth, and what tells more; a first version is not compared."""
     verb = "compare" if effect["old"] else "evaluate"
-    return f"counts below {FEW_ENTITIES} say little: check with retainer {verb} on annotated data"
+    check = f"check with retainer {verb} on annotated data"
+    if effect["place"] == TRAINING_PLACE:
+        return f"these sentences were learned from, so they say little: {check}"
+    counted = [to_keep(effect["all"]), *(one["support"] for one in (*effect["new"].values(), *effect["old"].values()))]
+    return f"counts below {FEW_ENTITIES} say little: {check}" if any(map(is_few, counted)) else ""

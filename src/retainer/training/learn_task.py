@@ -38,8 +38,8 @@ class LearnTask:
     exemplars: Corpus | None = None
     text: Corpus | None = None
     """What was drawn of the text without annotation."""
-    prior_obstacle: str = ""
-    """Why the prior is not corrected though the method would."""
+    prior_note: str = ""
+    """What to tell people where the prior is not corrected though the method would."""
 
     @property
     def new(self) -> tuple[str, ...]:
@@ -87,8 +87,8 @@ class LearnTask:
         unnamed = [type_ for type_ in self.data.train.types if type_ not in self.taught]
         rare = uneven(self.data.train.sentences, self.taught) if self.recipe.repeat == 1 else ""
         notes = [f"{rare}; --set.repeat 5 shows the rarer ones up to five times an epoch"] if rare else []
-        if self.prior_obstacle:
-            notes.append(f"no prior correction: {self.prior_obstacle}")
+        if self.prior_note:
+            notes.append(self.prior_note)
         if self.never_complete:
             notes.append(
                 f"no sentence of {self.corpus.source} names {', '.join(self.never_complete)} as complete, so nothing "

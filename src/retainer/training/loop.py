@@ -16,6 +16,7 @@ from retainer.model.batches import Windows
 from retainer.model.heads import CosineHead
 from retainer.model.predict import run_tagger
 from retainer.model.tagger import Tagger
+from retainer.plurals import amount
 from retainer.training.checkpoint import Checkpoint, State, pack_optimizer, unpack_optimizer
 from retainer.training.early_stopping import EarlyStopping, cloned
 from retainer.training.prepare import PreparedTask
@@ -42,9 +43,9 @@ class TrainingLoop:
         self.slice = self.embeddings.renumber(task.slice)
         self.dev = task.dev and task.dev.renumbered(self.embeddings.renumber)
         if self.recipe.batch < recipe.batch:
+            give = amount(task.slice_windows, "text gives", "texts give")
             progress.note(
-                f"batch size reduced from {recipe.batch} to {self.recipe.batch}: {task.slice_windows} texts give "
-                f"too few steps per epoch"
+                f"batch size reduced from {recipe.batch} to {self.recipe.batch}: {give} too few steps per epoch"
             )
         self.epoch = 0
         self.history: list[dict[str, Any]] = []

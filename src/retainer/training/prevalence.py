@@ -59,11 +59,15 @@ def _found(student: Tagger, sentences: Sequence[Sentence], types: Sequence[str])
     return [sentence.with_spans(own) for sentence, own in zip(some, found, strict=True)]
 
 
-def prevalence_in_words(facts: Mapping[str, Any]) -> list[str]:
-    """Write a warning for every type whose F1 flatters, and what to do; of a few sentences no share is known."""
+def prevalence_in_words(facts: Mapping[str, Any], dev_given: bool) -> list[str]:
+    """Write a warning for every type whose F1 flatters, and what to do; of a few sentences no share is known.
+
+    ``dev_given`` says whether the annotated sentences are those of a dev file.
+    """
     if facts["annotated_sentences"] < LEAST_LOOKED_AT:
         return []
-    return [_warning(type_, one, facts) for type_, one in facts["types"].items() if _flatters(one, facts["where"])]
+    flattering = {type_: one for type_, one in facts["types"].items() if _flatters(one, facts["where"])}
+    return [_warning(type_, one, facts, dev_given) for type_, one in flattering.items()]
 
 
 def _flatters(one: Mapping[str, Any], where: str) -> bool:
@@ -73,12 +77,20 @@ def _flatters(one: Mapping[str, Any], where: str) -> bool:
     return bool(one["annotated"] > 100 * PICKED)
 
 
-def _warning(type_: str, one: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
-    looked_at = count_sentences(facts["sentences"])
-    places = {"text": f"{looked_at} of text", "data": f"the {looked_at} without annotation"}
-    elsewhere = "" if one["found"] is None else f", and it is found in {one['found']:.0f} % of {places[facts['where']]}"
-    remedies = ["draw sentences at random for a dev set (--dev)", f"add sentences without {type_}"]
-    if facts["where"] == "data":
-        remedies.append("give texts as they come (--text)")
-    have = f"{one['annotated']:.0f} % of the annotated sentences have it"
-    return f"F1 of {type_} may flatter: {have}{elsewhere}; {', '.join(remedies[:-1])} or {remedies[-1]}"
+def _warning(type_: str, one: Mapping[str, Any], facts: Mapping[str, Any], dev_given: bool) -> str:
+    """Write one warning; what is found in training sentences says nothing, so only text is set beside the share."""
+    has_text = facts["where"] == "text"
+    file, draw = (
+        ("the dev file", "draw its sentences at random")
+        if dev_given
+        else ("DATA", "draw sentences at random for a dev set (--dev)")
+    )
+    have = f"{one['annotated']:.0f} % of the sentences in {file} have it"
+    elsewhere = _in_text(one, facts) if has_text else ""
+    remedies = [draw, f"add sentences without {type_}", *([] if has_text else ["give texts as they come (--text)"])]
+    advice = f"{', '.join(remedies[:-1])} or {remedies[-1]}"
+    return f"F1 of {type_} may flatter: {have}{elsewhere}; {advice}"
+
+
+def _in_text(one: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
+    return f", and it is found in {one['found']:.0f} % of {count_sentences(facts['sentences'])} of text"

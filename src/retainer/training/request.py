@@ -99,7 +99,7 @@ class LearnRequest:
         train, held_out = (shown, None) if dev is not None else hold_out(shown, self.recipe.holdout, self.seed, taught)
         text = None if self.text is None else self._drawn_text(self.text, version, len(train))
         given = self.given if text is not None else self.given - {"text"}  # a share of 0 draws none of it
-        prior, obstacle = prior_source(self.recipe.prior, method.prior_correction, version.tagger, given)
+        prior, prior_note = prior_source(self.recipe.prior, method.prior_correction, version.tagger, given)
         version, split_rows = _without_split_types(version, new)
         return LearnTask(
             version=version,
@@ -121,7 +121,7 @@ class LearnRequest:
             dev_given=dev is not None,
             exemplars=exemplars,
             text=text,
-            prior_obstacle=obstacle,
+            prior_note=prior_note,
         )
 
     def _drawn_text(self, text: Text, version: Version, slice_size: int) -> Corpus | None:

@@ -110,11 +110,15 @@ def describe_task(one: Lineage) -> str:
     return "learned " + " and ".join(part for part in parts if part)
 
 
+NO_GAIN = "none gains more than chance"
+"""What is said of corrections that were looked for and not taken: each had to gain more than its standard error."""
+
+
 def describe_prior(offsets: Mapping[str, float], blend: float = 0.0) -> str:
     """Say in words how the prior was corrected and the weights blended; nothing where no correction was asked for."""
     moved = [f"{type_} {with_sign(offset)}" for type_, offset in offsets.items() if offset]
     back = [f"encoder {blend:.0%} of the way back to its parent"] if blend else []
-    return ", ".join(moved + back) or ("none taken" if offsets else "")
+    return ", ".join(moved + back) or (NO_GAIN if offsets else "")
 
 
 def describe_version(one: Lineage) -> str:

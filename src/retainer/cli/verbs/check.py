@@ -84,6 +84,7 @@ def _text(facts: dict[str, Any], found: list[Finding]) -> str:
         lines.append(f"  {count:7} {one_line(type_)}{new}{complete}")
     for weight, meaning in WEIGHT_MEANINGS.items():
         for finding in (one for one in found if one.weight == weight):
-            lines.append(f"\n{meaning}: {finding.count} × {one_line(finding.what)}")
+            times = f"{finding.count} × " if finding.count else ""
+            lines.append(f"\n{meaning}: {times}{one_line(finding.what)}")
             lines.extend(f"    {one_line(text)}" for text in (finding.advice, *map(str, finding.examples)))
     return "\n".join(lines if found else [*lines, "\nnothing odd was found"])

@@ -96,7 +96,7 @@ def compare(
     outcomes = gates.outcomes(found)
     if target is not None:
         write_document(target, _page(found, old, new, data, outcomes))
-    steps = next_steps(found, before, after.lineage, old, new, outcomes)
+    steps = next_steps(found, before, after, old, new, outcomes)
     document = {"old": old, "new": new, "data": data, **found.as_dict(), "next_steps": steps}
     if json:
         _say_document({**document, "gates": [outcome.as_dict() for outcome in outcomes]}, found)

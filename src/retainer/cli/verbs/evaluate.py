@@ -107,7 +107,7 @@ def _trust(reliability: dict[str, Any], calibrated: bool) -> str:
     if plain is None:
         return "nothing was found, so nothing can be said about scores"
     after = f"; {better:.1f} with predict --calibrated" if calibrated else ""
-    return f"scores are {plain:.1f} points from the share of entities that is right{after}"
+    return f"scores are {plain:.1f} points from the share of entities that is right (docs/scores.md){after}"
 
 
 def _rows(version: Version, means: dict[str, float | None]) -> dict[str, float]:

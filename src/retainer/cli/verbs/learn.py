@@ -18,7 +18,7 @@ from retainer.plurals import entities, sentences
 from retainer.training.recipe import RECIPE_FIELDS, Recipe
 from retainer.training.recipe import recipe as find_recipe
 from retainer.training.reproduce import Reproduction, record_of
-from retainer.versions.history import describe_prior, describe_task, short_hash
+from retainer.versions.history import NO_GAIN, describe_prior, describe_task, short_hash
 from retainer.versions.lineage import PARENT_FOLDER, Lineage
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 NO_RANKING = (
-    "These sentences reveal large losses alone and rank no method; annotated test sentences do (retainer evaluate, "
+    "These sentences show only large losses, and do not rank methods: annotated test sentences do (retainer evaluate, "
     "retainer bench own)"
 )
 """What the last lines are good for: the share kept of a few entities did not order methods as a test set did."""
@@ -129,17 +129,17 @@ def _report_result(version: Version, out: str, seconds: float, json: bool, repro
     if reproduces:
         bits = "the same weights, bit for bit" if same else "other weights"
         say(f"reproduced  version {short_hash(reproduces.record.own_hash)}: {bits}")
-    _report_effect(version.lineage.scores)
+    _report_effect(version.lineage.scores, version.lineage.data["dev_given"])
     say(f"\nTry it:   retainer predict {Path(out)} 'some text'")
 
 
-def _report_effect(scores: Mapping[str, Any]) -> None:
+def _report_effect(scores: Mapping[str, Any], dev_given: bool) -> None:
     """Report what became of every type, what flatters about it, and what it cannot tell."""
     from retainer.training.prevalence import prevalence_in_words
 
     if measured := scores.get("balance"):
         say_table(balance_table(measured))
-        lines = [measured["in_words"], *prevalence_in_words(scores["prevalence"])]
+        lines = [measured["in_words"], *prevalence_in_words(scores["prevalence"], dev_given)]
         say("\n".join([*lines, NO_RANKING] if measured["old"] else lines))
 
 
@@ -215,7 +215,7 @@ def _summary(version: Version, out: str, seconds: float) -> str:
     if "text" in record.data:
         lines.append(f"text      {sentences(record.data['text']['sentences'])} without annotation")
     if prior := describe_prior(record.prior, record.blend):
-        lines.append(f"prior     {prior}")
+        lines.append(f"prior     {'as it is: no correction gains more than chance' if prior == NO_GAIN else prior}")
     lines += [_dev_score(record), f"version   {out}"]
     if _is_poor(record):
         lines.append(
