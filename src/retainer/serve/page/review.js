@@ -4,7 +4,7 @@ import { Text } from "./codepoints.js";
 import { CompletenessPanel } from "./completeness_panel.js";
 import { byId, nameNode, plural, visible } from "./dom.js";
 import { DownloadPanel } from "./download_panel.js";
-import { countTexts, readFile } from "./files.js";
+import { countTexts, readInstead } from "./files.js";
 import { countStates } from "./item_states.js";
 import { Marking } from "./marking.js";
 import { propose, sorted, withoutGiven } from "./proposals.js";
@@ -78,7 +78,7 @@ export class Review {
   async open(file) {
     if (!this.mayLeave()) return;
     await this.notices.during("Reading the file …", async (current) => {
-      const records = await readFile(file, true);
+      const records = await readInstead(file, this.file?.name, true);
       if (!current()) return;
       const texts = records.map((record) => new Text(record.plain));
       this.file = { name: file.name, records, texts };
@@ -177,6 +177,7 @@ export class Review {
     queue.completeness.look(queue.text);
     drawItem(queue, this.versions, (at) => this.show((one) => one.goTo(at)));
     this.completeness.draw();
+    this.download.draw();
     this.marking.reset(queue.wordsOf(queue.text));
     byId("review-marked").hidden = true;
     const { open, accepted, corrected, added, rejected } = countStates(queue.items);
