@@ -4,7 +4,10 @@ import { button, byId, nameNode, node } from "./dom.js";
 import { UserError } from "./errors.js";
 
 export class TypeChoice {
-  /** @param {(type: string) => unknown} onChoose returns false if nothing got the type @param {string} view its place */
+  /**
+   * @param {(type: string) => unknown} onChoose returns false if nothing got the type
+   * @param {string} view whose elements it uses
+   */
   constructor(versions, notices, onChoose, view = "review") {
     this.view = view;
     this.versions = versions;
