@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from browsing import TEXT, drawn, found, plain, put
-from playwright.sync_api import Error
+from playwright.sync_api import Error, expect
 
 import retainer
 from retainer.cli.main import main
@@ -145,6 +145,19 @@ def test_a_file_of_columns_is_reviewed_with_its_entities(page, tmp_path):
     first = next(iter(corpus))
     given = page.locator("#review-text .given .words").all_text_contents()
     assert given == [" ".join(first.words[span.start : span.end]) for span in first.spans]
+
+
+@pytest.mark.parametrize("view", ["find", "review"])
+def test_a_refused_file_leaves_the_one_before_and_says_so(page, tmp_path, view):
+    field = {"find": "#file", "review": "#review-file"}[view]
+    page.click(f"nav a[href='#{view}']")
+    page.set_input_files(field, put(tmp_path, " ", "empty.txt"))
+    expect(page.locator(f"#{view}-alert")).to_have_text("empty.txt holds no text.")
+    page.set_input_files(field, put(tmp_path, TEXT, "good.txt"))
+    expect(page.locator(f"#{field[1:]}-shown")).to_contain_text("good.txt: 1 text")
+    page.wait_for_selector(f"#{view}-{'results .card' if view == 'find' else 'item:not([hidden])'}")
+    page.set_input_files(field, put(tmp_path, " ", "empty.txt"))
+    expect(page.locator(f"#{view}-alert")).to_have_text("empty.txt holds no text. good.txt is still shown.")
 
 
 def test_an_empty_line_is_an_empty_text(page, server, tmp_path, specs, capsys):

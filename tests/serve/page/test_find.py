@@ -1,5 +1,6 @@
 """Find: what the page shows is what the server finds."""
 
+import gzip
 import json
 
 import pytest
@@ -150,7 +151,8 @@ def test_a_file_can_be_dropped_and_a_long_one_comes_in_parts(page, texts):
 
 
 BROKEN = {
-    "picture.png": (b"\x89PNG\r\n\x1a\n\x00\x00\x00", "looks like a binary file"),
+    "picture.png": (b"\x89PNG\r\n\x1a\n\x00\x00\x00", "binary file. Choose plain text, JSON lines or CoNLL columns"),
+    "texts.txt.gz": (gzip.compress(b"play songs"), "is compressed (gzip): unpack it"),
     "latin.txt": ("caf\u00e9".encode("latin-1"), "is not UTF-8"),
     "broken.jsonl": (b'{"text": "a"}\n{"text": \n', "line 2: this is not JSON"),
     "other.jsonl": (b'{"words": "a"}\n', 'the key "text" is missing or is not a string; found words'),

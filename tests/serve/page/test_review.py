@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 from browsing import MARKUP_NAME, TEXT, api, put, tab
+from playwright.sync_api import expect
 
 import retainer
 from retainer.cli.main import main
@@ -24,6 +25,7 @@ def reviewing(page, path, second=""):
     page.select_option("#review-version", "v2")
     page.select_option("#review-second", second)
     page.set_input_files("#review-file", path)
+    expect(page.locator("#review-file-shown")).to_contain_text(f"{Path(path).name}: ")
     page.wait_for_selector("#review-item:not([hidden])")
 
 
@@ -323,6 +325,25 @@ def test_a_missed_entity_is_marked_by_keys_with_a_new_type(page, tmp_path):
     assert spans == [(*places(MISSED, "walk,"), "pace <b>")]
 
 
+def test_a_type_that_nothing_gets_does_not_come_into_being(page, tmp_path):
+    """A refused mark leaves no button, and no text open for its name."""
+    texts_to_mark(page, tmp_path)
+    page.fill("#review-new-type", "pace")
+    page.keyboard.press("Enter")  # no words are chosen, and there is no current entity
+    assert "No entity is proposed in this text" in page.inner_text("#review-alert")
+    word(page, "slowly").click()
+    page.keyboard.press("1")
+    word(page, "slowly").dblclick()
+    page.fill("#review-new-type", "pace")
+    page.keyboard.press("Enter")
+    assert "It overlaps “slowly”, which is accepted" in page.inner_text("#review-alert")
+    assert page.locator("#review-types button").count() == 2 and page.input_value("#review-new-type") == "pace"
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    assert page.locator("#review-complete-types input").count() == 2
+    assert not page.locator("#review-earlier").is_visible()
+
+
 def test_a_missed_entity_is_marked_by_touch(chromium, server, tmp_path):
     with tab(chromium, server.address, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True) as page:
         page.wait_for_selector("#find:not([hidden])")
@@ -355,16 +376,15 @@ def test_what_is_complete_is_in_the_file(page, server, tmp_path):
     assert f"{rejected} rejection" in page.inner_text("#review-status")
     assert "will teach nothing: the texts are not complete for the type" in page.inner_text("#review-status")
     page.click("#review-complete-decided")
-    assert [one["complete"] for one in records(saved(page, tmp_path))] == [["artist", "city"], ["city"]]
+    path = saved(page, tmp_path)
+    assert [one["complete"] for one in records(path)] == [["artist", "city"], ["city", "artist"]]
     assert "teach nothing" not in page.inner_text("#review-status")
     page.keyboard.press("u")
     assert page.locator("#review-complete input:checked").count() == 0
     page.once("dialog", lambda one: one.accept())
     reviewing(page, str(path))  # and it is read again
     assert page.locator("#review-complete input:checked").count() == 2
-    page.keyboard.press("n")
-    assert page.locator("#review-complete input:checked").count() == 1
-    assert [sentence.complete for sentence in retainer.read(path)] == [("artist", "city"), ("city",)]
+    assert [sentence.complete for sentence in retainer.read(path)] == [("artist", "city"), ("city", "artist")]
 
 
 def test_a_type_that_came_later_is_open_in_texts_decided_before(page, tmp_path):
@@ -403,7 +423,44 @@ def test_a_type_that_came_later_is_open_in_texts_decided_before(page, tmp_path):
     assert page.locator("#review-types button").count() == 2  # the name of nothing is gone, and so is the note
     assert not page.locator("#review-earlier").is_visible()
     page.click("#review-complete-decided")
-    assert [one["complete"] for one in records(saved(page, tmp_path))] == [["artist", "city"]]
+    assert [one["complete"] for one in records(saved(page, tmp_path))] == [["artist", "city"]] * 2
+
+
+def nothing_but_in_the_first(route):
+    """Answer in place of a version that finds something in the first text alone."""
+    response = route.fetch()
+    answer = response.json()
+    for one in answer["results"][1:]:
+        one["entities"] = []
+    route.fulfill(response=response, json=answer)
+
+
+def test_texts_with_nothing_to_decide_are_complete_too(page, tmp_path):
+    """Sentences without an entity are learned; of a type that was added later they say nothing."""
+    page.route("**/v1/predict", nothing_but_in_the_first)
+    reviewing(page, put(tmp_path, f"{TEXT}\n{MISSED}\n\nnobody looks here\nor here", "some.txt"))
+    page.click("#review-complete-decided")  # the first text is not decided yet
+    assert page.inner_text("#review-status").startswith(
+        "3 texts are complete for all types. In 3 of them nothing was proposed or marked."
+    )
+    page.keyboard.press("u")
+    reject_the_rest(page)
+    page.keyboard.press("n")
+    word(page, "slowly").click()
+    page.fill("#review-new-type", "pace")
+    page.keyboard.press("Enter")
+    page.keyboard.press("n")  # over the empty one
+    page.click("#review-complete-decided")
+    assert page.inner_text("#review-status").startswith(
+        "4 texts are complete for all types that were there when you decided. "
+        "In 2 of them nothing was proposed or marked. 2 texts were decided before “pace” was added"
+    )
+    old, all_ = ["artist", "city"], ["artist", "city", "pace"]
+    lines = records(saved(page, tmp_path))
+    assert [one["complete"] for one in lines] == [old, all_, all_, old]  # the third was in view since
+    assert [bool(one["spans"]) for one in lines] == [False, True, False, False]
+    page.keyboard.press("u")
+    assert page.inner_text("#review-earlier-note").startswith("1 text was decided before")
 
 
 def test_a_text_without_decisions_can_be_looked_at_again_too(page, tmp_path):
@@ -435,6 +492,28 @@ def test_a_wrong_complete_is_explained(page, tmp_path):
         page.wait_for_selector("#review-alert:has-text('holds no text')")
 
 
+def test_the_page_warns_of_types_that_are_complete_nowhere(page, specs, tmp_path, monkeypatch, capsys):
+    """Before the download; what it says to do makes `check` content."""
+    monkeypatch.chdir(tmp_path)
+    Path("v2").symlink_to(specs[1])
+    texts_to_mark(page, tmp_path)
+    assert not page.locator("#review-absence").is_visible()
+    word(page, "slowly").click()
+    page.fill("#review-new-type", "pace")
+    page.keyboard.press("Enter")
+    assert page.inner_text("#review-absence").startswith("No decided text is complete for “pace”: ")
+    saved(page, tmp_path)
+    main(commands(page)[0][1:])
+    assert "complete in no sentence" in capsys.readouterr().out
+    page.click("#review-complete-decided")
+    assert not page.locator("#review-absence").is_visible()
+    saved(page, tmp_path)
+    main(commands(page)[0][1:])
+    assert "complete in no sentence" not in capsys.readouterr().out
+    page.keyboard.press("u")
+    assert page.locator("#review-absence").is_visible()
+
+
 def commands(page):
     return [shlex.split(line) for line in page.locator("#review-steps pre").text_content().splitlines()]
 
@@ -453,15 +532,14 @@ def test_the_commands_after_the_download_work_as_they_stand(page, specs, tmp_pat
     saved(page, tmp_path)
     named = commands(page)
     page.keyboard.press("c")
-    complete_path = saved(page, tmp_path)
-    complete = commands(page)
-    assert complete[1] == [one for one in named[1] if one not in ("--types", named[1][-1])]
+    saved(page, tmp_path)
+    assert "--types" in named[1] and "--types" not in commands(page)[1]
     page.keyboard.press("m")
     page.fill("#review-new-type", "thing")
     page.keyboard.press("Enter")
-    saved(page, tmp_path)
-    assert commands(page) == complete
-    assert complete_path.name == "my__texts_.reviewed.jsonl" and complete[1][2] == complete_path.name
+    newest = saved(page, tmp_path)
+    complete = commands(page)
+    assert newest.name == "my__texts_.reviewed-4.jsonl" and {one[2] for one in complete} == {newest.name}
     for at, (check, learn) in enumerate((named, complete)):
         assert main(check[1:]) == 0
         assert main(learn[1:]) == 0, learn

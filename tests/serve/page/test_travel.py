@@ -57,6 +57,15 @@ def test_scores_say_on_what_they_were_measured(page):
     assert "F1 on what was set aside" in page.inner_text("#travel-step")
 
 
+def test_record_and_curves_stand_above_the_texts(page, texts):
+    page.click("nav a[href='#travel']")
+    page.fill("#text", "\n".join(texts))
+    page.click("#go")
+    page.wait_for_selector("#travel-results .card")
+    tops = [page.locator(one).bounding_box()["y"] for one in ("#travel-step", "#travel-curves", "#travel-results")]
+    assert tops == sorted(tops)
+
+
 def api_versions(server):
     return {one["name"]: one for one in httpx2.get(f"{server.address}/v1/versions").json()["versions"]}
 

@@ -93,6 +93,17 @@ def test_types_are_added_renamed_and_coloured_in_place(page, bench):
     expect(page.locator("#workbench-alert")).to_contain_text("already")
 
 
+def test_a_refused_mark_adds_no_type_to_the_project(page, bench):
+    press(page, "a")
+    page.locator("#look-text .entity .word").first.dblclick()
+    press(page, "a")
+    page.locator("#look-text .entity .word").first.dblclick()
+    page.fill("#look-new-type", "pace")
+    press(page, "Enter")
+    expect(page.locator("#workbench-alert")).to_contain_text("which is accepted")
+    assert page.locator("#look-types button").count() == 2 and len(bench.project.types.all()) == 2
+
+
 def test_two_people_do_not_overwrite_each_other(page, bench):
     text = number(page)
     press(page, "a")

@@ -10,6 +10,13 @@ export class Completeness {
     this.types = types;
     this.sets = queue.records.map((record) => new Set(record.complete));
     this.seen = new Map();
+    this.first = types();
+    this.looked = new Map();
+  }
+
+  /** Remember which types there are while a person looks at a text. */
+  look(text) {
+    this.looked.set(text, this.types());
   }
 
   /** The types that are complete in a text. */
@@ -21,7 +28,12 @@ export class Completeness {
   see(texts) {
     const before = texts.map((text) => [text, this.seen.get(text)]);
     for (const text of texts) this.seen.set(text, this.types());
-    return () => before.forEach(([text, types]) => (types ? this.seen.set(text, types) : this.seen.delete(text)));
+    return () => before.forEach(([text, types]) => this.remember(text, types));
+  }
+
+  remember(text, types) {
+    if (types) this.seen.set(text, types);
+    else this.seen.delete(text);
   }
 
   /** Say, or take back, that a text has every entity of these types. */
@@ -31,15 +43,20 @@ export class Completeness {
   }
 
   /**
-   * Say of all texts in which everything is decided that they are complete for the types that there were then: of a
-   * type that came later nobody was asked. Return how many texts there are.
+   * Say of all texts in which nothing is left to decide that they are complete for the types that there were then: of
+   * a type that came later nobody was asked. Where nothing was proposed or marked, that is when the text was last in
+   * view, or else the beginning. Return how many texts there are, and in how many of them there was nothing to decide.
    */
   setDecided() {
-    const { items, openTexts } = this.queue;
-    const decided = [...new Set(items.map((item) => item.text))].filter((text) => !openTexts.has(text));
-    const then = (text) => this.types().filter((type) => this.seen.get(text).includes(type));
-    this.change(decided, (set, text) => then(text).forEach((type) => set.add(type)));
-    return decided.length;
+    const { items, openTexts, texts } = this.queue;
+    const decided = [...texts.keys()].filter((text) => !openTexts.has(text) && !texts[text].isBlank);
+    const then = (text) => this.seen.get(text) ?? this.looked.get(text) ?? this.first;
+    this.change(decided, (set, text) => {
+      this.remember(text, then(text));
+      for (const type of this.types()) if (then(text).includes(type)) set.add(type);
+    });
+    const some = new Set(items.map((item) => item.text));
+    return { all: decided.length, empty: decided.filter((text) => !some.has(text)).length };
   }
 
   /** The decided texts that are open for types which were added afterwards, in order, each with these types. */
@@ -56,10 +73,14 @@ export class Completeness {
 
   change(texts, apply, seen = []) {
     if (!texts.length) return;
-    const before = texts.map((text) => [text, new Set(this.sets[text])]);
+    const before = texts.map((text) => [text, new Set(this.sets[text]), this.seen.get(text)]);
+    const restore = ([text, types, then]) => {
+      this.sets[text] = types;
+      this.remember(text, then);
+    };
     this.queue.record(
       seen,
-      () => before.forEach(([text, types]) => (this.sets[text] = types)),
+      () => before.forEach(restore),
       () => texts.forEach((text) => apply(this.sets[text], text)),
     );
   }

@@ -22,10 +22,12 @@ export class CompletenessPanel {
 
   completeDecided() {
     this.review.apply(({ completeness }) => {
-      const count = completeness.setDecided();
-      const complete = `${plural(count, "text")} ${count === 1 ? "is" : "are"} complete for all types`;
+      const { all, empty } = completeness.setDecided();
+      const complete = `${plural(all, "text")} ${all === 1 ? "is" : "are"} complete for all types`;
       const earlier = earlierText(completeness.earlier());
-      return earlier ? `${complete} that were there when you decided. ${earlier}` : `${complete}.`;
+      const without = empty ? [`In ${empty} of them nothing was proposed or marked.`] : [];
+      const said = earlier ? [`${complete} that were there when you decided.`] : [`${complete}.`];
+      return [...said, ...without, earlier].filter(Boolean).join(" ");
     });
   }
 

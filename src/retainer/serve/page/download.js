@@ -35,6 +35,15 @@ function add(result, record, decided, complete) {
   for (const type of complete) result.complete.add(type);
 }
 
+/** The types with entities in what can be downloaded now, for which none of its texts is complete. */
+export function incompleteTypes({ items, records, openTexts, completeness }) {
+  const accepted = items.filter((item) => item.state === "accepted" && !openTexts.has(item.text));
+  const closed = [...records.keys()].filter((at) => !openTexts.has(at));
+  const all = [...closed.flatMap((at) => records[at].given), ...accepted].map((one) => one.type);
+  const complete = new Set(closed.flatMap((at) => [...completeness.of(at)]));
+  return [...new Set(all)].filter((type) => !complete.has(type));
+}
+
 /** Say what is in the download, what is not, and what of it teaches nothing. */
 export function reviewedText({ texts, entities, heldBack, idle }) {
   const held = heldBack ? ` ${plural(heldBack, "text")} with something still to decide held back.` : "";
@@ -43,10 +52,11 @@ export function reviewedText({ texts, entities, heldBack, idle }) {
   return `${plural(texts, "text")} with ${plural(entities, "entity", "entities")} downloaded.${held}${open}`;
 }
 
-/** Return the name of the download: one that every browser keeps and no shell takes for an option. */
-export function reviewedName(name) {
+/** Return the name of the n-th download: one that every browser keeps and no shell takes for an option. */
+export function reviewedName(name, number) {
+  const again = number > 1 ? `-${number}` : "";
   const stem = name.replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{N}._-]/gu, "_");
-  return `${stem.replace(/^[.-]/, "_") || "texts"}.reviewed.jsonl`;
+  return `${stem.replace(/^[.-]/, "_") || "texts"}.reviewed${again}.jsonl`;
 }
 
 /** Let the browser save a file. */

@@ -12,6 +12,15 @@ const MAX_BYTES = 8 * 2 ** 20;
 const MAX_TEXTS = 5000;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 const LARGER = "For larger files use “retainer predict --input”.";
+const CHOOSE = "Choose plain text, JSON lines or CoNLL columns.";
+const COMPRESSED = [
+  ["gzip", [0x1f, 0x8b]],
+  ["bzip2", [0x42, 0x5a, 0x68]],
+  ["xz", [0xfd, 0x37, 0x7a, 0x58, 0x5a]],
+  ["zstd", [0x28, 0xb5, 0x2f, 0xfd]],
+];
+/** How compressed files begin. */
+
 const CONVERT = "“retainer convert FILE OUT.jsonl --to prodigy” makes JSON lines of it.";
 
 /**
@@ -32,6 +41,16 @@ export async function readFile(file, annotated = false) {
   requireCount(records.length, name);
   for (const { plain, where } of records) requireText(plain, where);
   return records;
+}
+
+/** Read a file in place of the one that is shown, if there is one: a refusal says that it still is. */
+export async function readInstead(file, shown, annotated = false) {
+  try {
+    return await readFile(file, annotated);
+  } catch (error) {
+    if (shown === undefined || !(error instanceof UserError)) throw error;
+    throw new UserError(`${error.message} ${visible(shown)} is still shown.`);
+  }
 }
 
 /** Refuse more texts than the page takes. */
@@ -60,13 +79,19 @@ export function countTexts(texts) {
 }
 
 function decode(bytes, name) {
-  if (bytes.includes(0))
-    throw new UserError(`${name} is not a text: it looks like a binary file. Choose plain text or JSON lines.`);
+  if (bytes.includes(0)) throw notText(bytes, name, `is not a text: it looks like a binary file. ${CHOOSE}`);
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw new UserError(`${name} is not UTF-8 text. Save it as UTF-8, or choose another file.`);
+    throw notText(bytes, name, "is not UTF-8 text. Save it as UTF-8, or choose another file.");
   }
+}
+
+/** Return what to say of bytes that are no text, unless they are a compressed one. */
+function notText(bytes, name, otherwise) {
+  const packed = COMPRESSED.find(([, begin]) => begin.every((byte, at) => bytes[at] === byte));
+  const unpack = packed && `is compressed (${packed[0]}): unpack it, and choose what was in it.`;
+  return new UserError(`${name} ${unpack ?? otherwise}`);
 }
 
 /** Only a line feed ends a line, with or without a carriage return; the end of the last line begins no further one. */

@@ -163,6 +163,7 @@ export class Look {
     const message = span ? "Marked." : "Type changed.";
     if (this.project.typeNames.includes(type)) return this.apply(give, message);
     return this.act(async () => {
+      this.sheet?.requireTypable(span);
       await this.project.changeType({ action: "add", name: type });
       this.apply(give, `${message} The type ${visible(type)} is new.`, true);
     });

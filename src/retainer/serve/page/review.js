@@ -3,13 +3,12 @@
 import { Text } from "./codepoints.js";
 import { CompletenessPanel } from "./completeness_panel.js";
 import { byId, nameNode, plural, visible } from "./dom.js";
-import { reviewedLines, reviewedName, reviewedText, saveFile } from "./download.js";
-import { countTexts, readFile } from "./files.js";
+import { DownloadPanel } from "./download_panel.js";
+import { countTexts, readInstead } from "./files.js";
 import { countStates } from "./item_states.js";
 import { Marking } from "./marking.js";
-import { drawNextSteps } from "./next_steps.js";
 import { propose, sorted, withoutGiven } from "./proposals.js";
-import { drawItem } from "./review_item.js";
+import { currentText, drawItem } from "./review_item.js";
 import { BUTTONS, reviewKeys } from "./review_keys.js";
 import { ReviewQueue } from "./review_queue.js";
 import { TypeChoice } from "./type_choice.js";
@@ -34,10 +33,10 @@ export class Review {
     for (const select of [this.version, this.second]) this.restartOnChange(select);
     this.choice = new TypeChoice(versions, notices, (type) => this.choose(type));
     this.completeness = new CompletenessPanel(this);
+    this.download = new DownloadPanel(this);
     this.marking = new Marking(byId("review-text"), () => this.drawMarking());
     for (const [id, key] of Object.entries(BUTTONS)) byId(id).addEventListener("click", () => this.keys[key]?.());
     byId("review-sure").addEventListener("click", () => this.acceptAgreed());
-    byId("review-save").addEventListener("click", () => this.save());
     window.addEventListener("beforeunload", (event) => this.queue?.unsaved && event.preventDefault());
   }
 
@@ -79,7 +78,7 @@ export class Review {
   async open(file) {
     if (!this.mayLeave()) return;
     await this.notices.during("Reading the file …", async (current) => {
-      const records = await readFile(file, true);
+      const records = await readInstead(file, this.file?.name, true);
       if (!current()) return;
       const texts = records.map((record) => new Text(record.plain));
       this.file = { name: file.name, records, texts };
@@ -104,9 +103,9 @@ export class Review {
       const proposals = await propose(records, version, second, onProgress);
       if (!current()) return;
       const items = sorted(withoutGiven(proposals, records));
-      this.queue = new ReviewQueue(records, texts, items, () => this.choice.types);
       const inFile = records.flatMap((one) => [...one.given.map((given) => given.type), ...one.complete]);
       this.choice.start([...version.types, ...(second?.types ?? []), ...inFile]);
+      this.queue = new ReviewQueue(records, texts, items, () => this.choice.types);
       byId("review-item").hidden = false;
       const count = plural(items.length, "entity", "entities");
       this.draw(items.length ? `${count} to review, the most doubtful first.` : NOTHING);
@@ -114,11 +113,11 @@ export class Review {
     });
   }
 
-  /** Give the chosen words a type or, if there are none, the current entity. */
+  /** Give the chosen words a type or, if there are none, the current entity; return whether that was done. */
   choose(type) {
     const { span } = this.marking;
-    if (span) this.apply((queue) => queue.mark(span, type), "Marked.");
-    else this.apply((queue) => queue.retype(type), "Type changed.");
+    if (span) return this.apply((queue) => queue.mark(span, type), "Marked.");
+    return this.apply((queue) => queue.retype(type), "Type changed.");
   }
 
   beginMarking() {
@@ -137,14 +136,16 @@ export class Review {
     this.notices.report(`Chosen: “${words}”. Give it a type.`);
   }
 
-  /** Change the queue and report it, or report why it cannot be changed. */
+  /** Change the queue and report it, or report why it cannot be changed; return whether it was. */
   apply(change, message = "") {
-    if (!this.queue) return;
+    if (!this.queue) return false;
     try {
       const result = change(this.queue);
       this.draw(typeof result === "string" ? result : message);
+      return true;
     } catch (error) {
       this.notices.reportError(error);
+      return false;
     }
   }
 
@@ -173,8 +174,10 @@ export class Review {
 
   draw(message = "") {
     const { queue } = this;
+    queue.completeness.look(queue.text);
     drawItem(queue, this.versions, (at) => this.show((one) => one.goTo(at)));
     this.completeness.draw();
+    this.download.draw();
     this.marking.reset(queue.wordsOf(queue.text));
     byId("review-marked").hidden = true;
     const { open, accepted, corrected, added, rejected } = countStates(queue.items);
@@ -184,20 +187,4 @@ export class Review {
     const done = queue.items.length && !open ? "Everything is decided: download it." : "";
     this.notices.report([message, done, currentText(queue)].filter(Boolean).join(" "));
   }
-
-  save() {
-    const reviewed = reviewedLines(this.queue);
-    this.notices.report(reviewedText(reviewed));
-    if (!reviewed.texts) return;
-    const name = reviewedName(this.file.name);
-    saveFile(reviewed.content, name);
-    this.queue.unsaved = reviewed.heldBack > 0;
-    drawNextSteps(name, this.versions.find(this.version.value), reviewed);
-  }
-}
-
-function currentText({ item, text, texts }) {
-  if (!item) return `Text ${text + 1} of ${texts.length}.`;
-  const words = visible(texts[item.text].slice(item.start, item.end));
-  return `Current: ${[words, visible(item.type), item.reason].filter(Boolean).join(", ")}.`;
 }

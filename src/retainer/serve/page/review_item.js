@@ -63,6 +63,13 @@ function facts(queue) {
   return item.reason ? [...known, node("span", { class: "reason" }, item.reason)] : known;
 }
 
+/** Say which entity is the current one or, where there is none, which text. */
+export function currentText({ item, text, texts }) {
+  if (!item) return `Text ${text + 1} of ${texts.length}.`;
+  const words = visible(texts[item.text].slice(item.start, item.end));
+  return `Current: ${[words, visible(item.type), item.reason].filter(Boolean).join(", ")}.`;
+}
+
 function scoreOf(item) {
   if (item.score !== null) return `score ${item.score.toFixed(2)}`;
   return item.proposed ? "saved" : "marked by you";

@@ -57,6 +57,12 @@ export class Sheet extends ReviewQueue {
     this.undone = undone;
   }
 
+  /** Refuse, before a type is made for it, what cannot get one: these words or, without any, the current entity. */
+  requireTypable(span) {
+    if (span) this.requireRoom({ text: this.text, ...span }, null);
+    else this.current();
+  }
+
   acceptRest() {
     this.change(this.open, (item) => {
       if (!this.overlapping(item, item)) item.state = "accepted";

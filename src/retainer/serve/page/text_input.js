@@ -3,7 +3,7 @@
 import { Text } from "./codepoints.js";
 import { button, byId, nameNode } from "./dom.js";
 import { UserError } from "./errors.js";
-import { countTexts, readFile, requireCount, requireText } from "./files.js";
+import { countTexts, readInstead, requireCount, requireText } from "./files.js";
 
 export class TextInput {
   /** @param {() => void} onChange called when there are new texts */
@@ -32,7 +32,7 @@ export class TextInput {
   /** Read a file and show its texts. */
   async open(file) {
     await this.notices.during("Reading the file …", async (current) => {
-      const records = await readFile(file);
+      const records = await readInstead(file, this.file?.name);
       if (!current()) return;
       this.file = { name: file.name, texts: records.map((record) => new Text(record.plain)) };
       this.draw();

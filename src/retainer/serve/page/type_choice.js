@@ -4,7 +4,10 @@ import { button, byId, nameNode, node } from "./dom.js";
 import { UserError } from "./errors.js";
 
 export class TypeChoice {
-  /** @param {(type: string) => void} onChoose @param {string} view whose elements it uses */
+  /**
+   * @param {(type: string) => unknown} onChoose returns false if nothing got the type
+   * @param {string} view whose elements it uses
+   */
   constructor(versions, notices, onChoose, view = "review") {
     this.view = view;
     this.versions = versions;
@@ -38,13 +41,14 @@ export class TypeChoice {
     if (kept.length < this.types.length) this.offer(kept);
   }
 
-  /** Choose a type by name; a new one gets a button. */
+  /** Choose a type by name; a new one gets a button if something gets the type. */
   chooseNamed(type) {
     if (!type) throw new UserError("Write the name of a type first.");
     if (type === "O") throw new UserError("No type can be called O: it means no entity.");
-    if (!this.types.includes(type)) this.offer([...this.types, type]);
-    this.field.value = "";
-    this.onChoose(type);
+    const before = this.types;
+    if (!before.includes(type)) this.offer([...before, type]);
+    if (this.onChoose(type) === false) this.offer(before);
+    else this.field.value = "";
     byId(`${this.view}-text`).focus();
   }
 
