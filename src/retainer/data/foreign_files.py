@@ -39,6 +39,12 @@ def looks_like_csv(lines: Sequence[str]) -> bool:
     return any(_separates(lines, separator) for separator in ",;")
 
 
+def refuse_csv(lines: Sequence[str], path: str) -> None:
+    """Refuse a table where texts are wanted: every row would be a text. Texts with commas alone are no table."""
+    if path.lower().endswith(".csv") and looks_like_csv(lines):
+        raise InputError(f"{path} is a CSV table, and texts stand one per line; write the column of texts to a file")
+
+
 def _separates(lines: Sequence[str], separator: str) -> bool:
     try:
         rows = [row for row in islice(csv.reader(lines, delimiter=separator), len(lines)) if row]

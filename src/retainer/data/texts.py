@@ -20,6 +20,7 @@ from pathlib import Path
 
 from retainer.data.corpus import Corpus
 from retainer.data.documents import read_corpus_file, read_document_folder
+from retainer.data.foreign_files import refuse_csv
 from retainer.data.formats.jsonl import ANNOTATION_KEYS, without_annotation
 from retainer.data.formats.labelstudio import numbered_tasks, text_of_task
 from retainer.data.formats.records import JsonRecord, keys_of, parse_record
@@ -105,7 +106,10 @@ def _read(source: str, of_record: Callable[[JsonRecord], Sentence]) -> Texts:
         return Texts(_lines(source, of_record), source, "stream")
     if os.path.isdir(source):
         return _from_corpus(read_document_folder(Path(source)))
-    format = recognise(_first_lines(source))
+    lines = _first_lines(source)
+    format = recognise(lines)
+    if format is None:
+        refuse_csv(lines, source)
     if format is None or format in _RECORDS:
         return Texts(_lines(source, of_record), source, "jsonl" if format else PLAIN_TEXT)
     if format == _LIST:
