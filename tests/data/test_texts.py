@@ -256,6 +256,13 @@ class TestNothingThere:
             with pytest.raises(InputError, match="this is a folder; name a file in it"):
                 read(here)
 
+    def test_a_model_for_data(self, here):
+        (here / "v1").mkdir()
+        (here / "v1" / "config.json").write_text("{}")
+        for read in (read_texts, texts_or_corpus):
+            with pytest.raises(InputError, match="v1: this is a model, and data are wanted here; models come before"):
+                read("v1")
+
     def test_a_closed_stdin(self, monkeypatch):
         monkeypatch.setattr("sys.stdin", None)
         for read in (read_texts, texts_or_corpus):
