@@ -19,10 +19,10 @@ from urllib.parse import urlsplit
 class Crowd:
     """What all clients share: the questions, the end, and the books."""
 
-    def __init__(self, host: str, port: int, texts: list[str], version: str | None, seconds: float) -> None:
+    def __init__(self, address: str, texts: list[str], options: argparse.Namespace) -> None:
         """Write all questions before the clock runs."""
-        self.questions = itertools.cycle([question(host, port, text, version) for text in texts])
-        self.end = time.perf_counter() + seconds
+        self.questions = itertools.cycle([question(address, text, options) for text in texts])
+        self.end = time.perf_counter() + options.seconds
         self.began = time.perf_counter()
         self.latencies: list[float] = []
         self.statuses: Counter[int] = Counter()
@@ -49,10 +49,11 @@ class Crowd:
             self.done.set_result(None)
 
 
-def question(host: str, port: int, text: str, version: str | None) -> bytes:
+def question(address: str, text: str, options: argparse.Namespace) -> bytes:
     """Return the bytes of a request."""
-    body = json.dumps({"texts": text} if version is None else {"texts": text, "version": version}).encode()
-    head = f"POST /v1/predict HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
+    body = json.dumps({"texts": text} | ({"version": options.version} if options.version else {})).encode()
+    head = f"POST /v1/predict HTTP/1.1\r\nHost: {urlsplit(address).netloc}\r\nContent-Type: application/json\r\n"
+    head += f"Authorization: Bearer {options.token}\r\n" if options.token else ""
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
@@ -99,17 +100,17 @@ class Client(asyncio.Protocol):
         self.crowd.left(self.waiting)
 
 
-async def ask(address: str, texts: list[str], clients: int, seconds: float, version: str | None) -> dict[str, object]:
+async def ask(address: str, texts: list[str], options: argparse.Namespace) -> dict[str, object]:
     """Let the clients loose and return what they met."""
     host, port = str(urlsplit(address).hostname), int(urlsplit(address).port or 80)
-    crowd = Crowd(host, port, texts, version, seconds)
+    crowd = Crowd(address, texts, options)
     loop = asyncio.get_running_loop()
-    await asyncio.gather(*(loop.create_connection(lambda: Client(crowd), host, port) for _ in range(clients)))
+    await asyncio.gather(*(loop.create_connection(lambda: Client(crowd), host, port) for _ in range(options.clients)))
     await crowd.done
     took = time.perf_counter() - crowd.began
     ranked = sorted(crowd.latencies)
     return {
-        "clients": clients,
+        "clients": options.clients,
         "seconds": took,
         "answers": len(ranked),
         "statuses": {str(status): count for status, count in sorted(crowd.statuses.items())},
@@ -135,9 +136,10 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--version")
+    parser.add_argument("--token", help="for a server with --token-file")
     options = parser.parse_args()
     texts = Path(options.texts).read_text(encoding="utf-8").splitlines()
-    found = asyncio.run(ask(options.address, texts, options.clients, options.seconds, options.version))
+    found = asyncio.run(ask(options.address, texts, options))
     print(json.dumps(found))
 
 

@@ -48,7 +48,7 @@ def after_cli(place):
     assert (place.folder / "my-demo" / "report.html").is_file()
     assert "did you mean 'temperature'?" in place.said and '"entity_group": "city"' in place.said
     options = yaml.safe_load((place.folder / "learn.yaml").read_text())
-    assert (options["epochs"], options["set"]) == (3, {"temperature": 0.5}), "what the page shows of the file"
+    assert (options["epochs"], options["set"]) == (3, {"look_share": 0.5}), "what the page shows of the file"
 
 
 def after_formats(place):

@@ -73,7 +73,7 @@ def learn(
         the model knows may be among them, or be all: every entity of a type named here must be annotated, unless DATA
         say themselves, sentence by sentence, which types are complete (docs/formats.md)
     :param method: how to keep the old types: {methods} (docs/methods.md)
-    :param set: any field of the method or the recipe, such as --set.temperature 0.5 --set.lr 5e-5
+    :param set: any field of the method or the recipe, such as --set.look_share 0.5 --set.lr 5e-5
     :param dev: annotated file to choose the epoch on (default: a tenth of DATA is set aside)
     :param exemplars: annotated file with sentences of types the model knows, if you kept some; they join DATA, and
         their O words are not treated as negatives for the new types
