@@ -12,5 +12,6 @@ def test_forgetting_happens_and_does_not_happen(tmp_path):
     old = {method: cell["tasks"][-1]["old_macro"] for method, cell in cells.items()}
     assert old["finetune"] < 10, "plain fine-tuning forgets"
     assert old["retain"] > 80, "retain does not"
-    assert cells["finetune"]["tasks"][0]["per_type"] == cells["retain"]["tasks"][0]["per_type"], "the same first version"
+    plain, ours = (cells[name]["tasks"][0]["per_type"] for name in ("finetune", "retain"))
+    assert plain == ours, "the same first version"
     assert all(cell["tasks"][-1]["new_macro"] > 60 for cell in cells.values()), "both learn the new type"
