@@ -36,6 +36,18 @@ class InputError(ValueError):
         super().__init__(message if len(message) <= _SENTENCE else f"{message[:half]} … {message[3 - half :]}")
 
 
+class LostProcess(Exception):
+    """A process of a run of several is gone, so the others end too; the message is one sentence (exit status 3)."""
+
+
+class SaidElsewhere(Exception):
+    """This process of several ends, and another one says why."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"exit status {status}")
+        self.status = status
+
+
 def shortened(text: str, most: int = _QUOTE) -> str:
     """Return the beginning of a text that may be of any length, for a message about it."""
     return text if len(text) <= most else f"{text[: most - 1]}…"

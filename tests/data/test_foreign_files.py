@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from retainer.cli.main import main
-from retainer.data.foreign_files import looks_like_csv
+from retainer.data.foreign_files import csv_columns
 from retainer.data.formats.conll import read_conll
 from retainer.data.io import read
 from retainer.data.texts import read_texts
@@ -25,8 +25,8 @@ def refusal(reader, path):
 class TestBytes:
     def test_compressed(self, tmp_path, reader):
         path = tmp_path / "data.conll"  # what it holds counts, not what it is called
-        path.write_bytes(gzip.compress(COLUMNS.encode()))
-        assert refusal(reader, path) == f"{path}: this is compressed (gzip); unpack it first: gunzip {path}"
+        path.write_bytes(gzip.compress(gzip.compress(COLUMNS.encode())))
+        assert refusal(reader, path) == f"{path}: this is compressed twice (gzip); unpack it first: gunzip {path}"
 
     def test_a_workbook(self, tmp_path, reader):
         path = tmp_path / "data.xlsx"
@@ -51,13 +51,13 @@ def test_an_address_is_refused_by_verbs(capsys):
     "text", ["word,tag\nin,O\nOslo,B-city\n", "text;label\nOslo is far;city\n", 'text,label\n"far, far",city\n']
 )
 def test_csv_is_called_that(text):
-    with pytest.raises(InputError, match=r"^F looks like CSV; in a file of columns a tab separates .* \(F:"):
+    with pytest.raises(InputError, match=r"^F looks like CSV with the columns \w+, \w+; .* --columns .* \(F:"):
         read_conll(text, "F")
 
 
 @pytest.mark.parametrize("lines", [["Hello, world", "Good, bad"], ["a b", "c d"], ["a,b"], ["a,b", "c"], []])
 def test_texts_with_commas_are_no_csv(lines):
-    assert not looks_like_csv(lines)
+    assert not csv_columns(lines)
 
 
 @pytest.mark.parametrize("header", ["word\ttag", "Token\tPOS\tNER_Tag", "# token\tlabel", "word ner"])

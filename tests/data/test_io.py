@@ -525,7 +525,7 @@ def test_a_word_that_begins_with_a_byte_order_mark_survives(tmp_path):
 def test_unknown_formats_are_refused_with_the_known_and_the_nearest(tmp_path, monkeypatch, call):
     monkeypatch.chdir(tmp_path)
     Path("x").write_text("a O")
-    with pytest.raises(InputError, match=r"'conl' \(did you mean 'conll'\?\); known are brat, conll, conll2012, doc"):
+    with pytest.raises(InputError, match=r"'conl' \(did you mean 'conll'\?\); known are brat, conll, conll2012, csv"):
         call("conl")
     with pytest.raises(InputError, match="no format 'qqq'; known are"):
         call("qqq")

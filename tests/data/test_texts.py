@@ -271,9 +271,9 @@ class TestNothingThere:
 
 
 def test_a_table_is_no_list_of_texts(here):
-    (here / "notes.csv").write_text("id,text\n1,in paris\n2,in oslo\n")
+    (here / "notes.csv").write_text("id,said\n1,in paris\n2,in oslo\n")
     for read in (read_texts, texts_or_corpus):
-        with pytest.raises(InputError, match="notes.csv is a CSV table, and texts stand one per line"):
+        with pytest.raises(InputError, match="notes.csv is a CSV table without a column of texts: found id, said;"):
             read("notes.csv")
     (here / "said.txt").write_text("well, hello\nso, what\n")
     assert [" ".join(one.words) for _, one in read_texts("said.txt")] == ["well , hello", "so , what"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from retainer.data.formats.table import FORMATS
+from retainer.data.formats.table import FORMATS, format_names
 from retainer.data.io import read, write
 from retainer.data.spans import Sentence, Span
 
@@ -43,4 +43,4 @@ def test_the_example_can_be_read(tmp_path, format):
 
 
 def test_every_format_has_its_row():
-    assert sorted(re.findall(r"^\| `(\w+)` \|", PAGE, flags=re.MULTILINE)) == sorted(FORMATS)
+    assert sorted(re.findall(r"^\| `(\w+)` \|", PAGE, flags=re.MULTILINE)) == format_names()

@@ -5,22 +5,39 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from retainer.data.columnar import columnar_kind, columnar_table
 from retainer.data.corpus import Corpus
-from retainer.data.formats.table import COLUMN_FORMAT, find_format, recognise
+from retainer.data.formats.binary import BINARY_FORMATS, recognise_bytes
+from retainer.data.formats.csv_table import csv_table
+from retainer.data.formats.table import COLUMN_FORMAT, COLUMNAR_FORMATS, TABLE_FORMAT, find_format, recognise
+from retainer.data.formats.table_rows import corpus_of_table
+from retainer.data.gzip_blocks import without_gzip_suffix
 from retainer.data.labels import require_names
 from retainer.data.lines import error_location, first_lines, numbered_lines
-from retainer.data.text_files import read_text_file
+from retainer.data.shards import require_one_split, saved_files, split_of
+from retainer.data.text_files import decode_text, read_bytes_file
 from retainer.errors import InputError
 
-DOCUMENT_ENDINGS = {"gold_conll": "conll2012", ".name": "enamex", ".xml": "i2b2", ".ann": "brat"}
+DOCUMENT_ENDINGS = {
+    "gold_conll": "conll2012",
+    ".name": "enamex",
+    ".xml": "i2b2",
+    ".ann": "brat",
+    ".conll": "conll",
+    ".parquet": "parquet",
+    ".arrow": "datasets",
+}
 """The formats of documents by how their names end, in the order in which a folder is searched for them.
 
-Names, not content, because such folders are full of other files: parses, word senses, predicted entities.
+Names, not content, because such folders are full of other files: parses, word senses, predicted entities. Files of
+text may also be compressed.
 """
 
+_WITH_SPLITS = (".conll", ".parquet", ".arrow")
+"""Endings of files that may be splits of a corpus as well as documents of one."""
 _ONE_IN = 10
 """One document in so many is held out where a corpus has no dev split."""
 
@@ -42,11 +59,37 @@ def files_below(folder: Path) -> list[Path]:
 def document_ending(files: Sequence[Path], format: str | None = None) -> str | None:
     """Return how the names of the documents among some files end; of several kinds the first in the table counts."""
     wanted = [ending for ending, name in DOCUMENT_ENDINGS.items() if format in (None, name)]
-    return next((ending for ending in wanted if any(path.name.endswith(ending) for path in files)), None)
+    return next((ending for ending in wanted if any(has_ending(path, ending) for path in files)), None)
+
+
+def has_ending(path: Path, ending: str) -> bool:
+    """Say whether the name of a file ends so, compressed or not."""
+    return without_gzip_suffix(path.name).endswith(ending)
+
+
+def shard_files(folder: Path) -> list[Path]:
+    """Return the Parquet files below a folder, by path: a repository of `datasets` holds its splits in such pieces."""
+    return [path for path in files_below(folder) if path.name.endswith(".parquet")]
+
+
+def holds_tables(folder: Path) -> bool:
+    """Say whether the documents below a folder are tables of Parquet or Arrow."""
+    return is_split_in_pieces(folder) or document_ending(files_below(folder)) in (".parquet", ".arrow")
+
+
+def is_split_in_pieces(path: Path) -> bool:
+    """Say whether a path that is not there names a split whose files lie in pieces in the folder above it."""
+    return not path.exists() and path.parent.is_dir() and bool(_pieces(path))
+
+
+def _pieces(path: Path) -> list[Path]:
+    return [file for file in shard_files(path.parent) if split_of(file, path.parent) == path.name]
 
 
 def document_files(folder: Path, format: str | None = None) -> list[Path]:
-    """Return the documents below a folder, by path."""
+    """Return the documents below a folder, by path; of splits that lie there side by side, none is meant."""
+    if is_split_in_pieces(folder):
+        return _pieces(folder)
     files = files_below(folder)
     ending = document_ending(files, format)
     if ending is None:
@@ -56,26 +99,40 @@ def document_files(folder: Path, format: str | None = None) -> list[Path]:
             f"{folder}: this is a folder; name a file in it, or a folder with documents (files whose names end in "
             f"{', '.join(DOCUMENT_ENDINGS)})"
         )
-    return [path for path in files if path.name.endswith(ending)]
+    found = [path for path in files if has_ending(path, ending)]
+    if ending in _WITH_SPLITS:
+        require_one_split(found, folder)
+    return saved_files(found) if ending == ".arrow" else found
 
 
-def read_document_file(path: Path) -> Corpus:
+def read_document_file(path: Path, columns: Mapping[str, str] | None = None) -> Corpus:
     """Read one document of a folder; it may hold no sentence."""
-    format = next(name for ending, name in DOCUMENT_ENDINGS.items() if path.name.endswith(ending))
-    return read_corpus_file(os.fspath(path), format)
+    format = next(name for ending, name in DOCUMENT_ENDINGS.items() if has_ending(path, ending))
+    return read_corpus_file(os.fspath(path), format, columns)
 
 
-def read_corpus_file(path: str, format: str | None = None) -> Corpus:
-    """Read a file; unless named, the format is recognised by what the file holds."""
-    text = read_text_file(path)
+def read_corpus_file(path: str, format: str | None = None, columns: Mapping[str, str] | None = None) -> Corpus:
+    """Read a file; unless named, the format is recognised by what the file holds. Only a table has columns to name."""
+    kind = columnar_kind(path) if format in (None, *COLUMNAR_FORMATS) else None
+    if kind is not None:
+        return corpus_of_table(columnar_table(path, columns), "parquet" if kind == "parquet" else "datasets")
+    if format in COLUMNAR_FORMATS:
+        raise InputError(f"{path}: this is neither a Parquet file nor one that `datasets` saved")
+    data = read_bytes_file(path)
+    if (binary := format or recognise_bytes(data)) in BINARY_FORMATS:
+        return BINARY_FORMATS[binary].read(data, path)
+    text = decode_text(data, path)
+    if columns:
+        return corpus_of_table(csv_table(text, path, columns), TABLE_FORMAT)
     if format is None:
         format = recognise(first_lines(line for _, line in numbered_lines(text))) or COLUMN_FORMAT
     return find_format(format).read(text, path)
 
 
-def read_document_folder(folder: Path, format: str | None = None) -> Corpus:
+def read_document_folder(folder: Path, format: str | None = None, columns: Mapping[str, str] | None = None) -> Corpus:
     """Read the documents below a folder as one corpus; it may hold no sentence."""
-    return join_documents([read_document_file(file) for file in document_files(folder, format)], os.fspath(folder))
+    files = document_files(folder, format)
+    return join_documents([read_document_file(file, columns) for file in files], os.fspath(folder))
 
 
 def require_learnable(corpus: Corpus) -> Corpus:

@@ -5,15 +5,15 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
-from retainer.errors import InputError
+from retainer.errors import InputError, shortened
 
 _BEGINNINGS = {
-    b"\x1f\x8b": "compressed (gzip); unpack it first: gunzip {path}",
+    b"\x1f\x8b": "compressed twice (gzip); unpack it first: gunzip {path}",
     b"BZh": "compressed (bzip2); unpack it first: bunzip2 {path}",
     b"\xfd7zXZ\x00": "compressed (xz); unpack it first: unxz {path}",
     b"PK\x03\x04": "an Excel workbook or a zip archive; save the sheet as text with tabs between columns, or unpack it",
     b"\xd0\xcf\x11\xe0": "an Excel workbook (.xls); save the sheet as text with tabs between columns",
-    b"PAR1": "a Parquet table; write its rows as JSON lines first",
+    b"PAR1": "a Parquet table inside a compressed file; unpack it first",
     b"%PDF-": "a PDF document; save its text, one text per line",
 }
 """How files that hold no text begin, and what they are. What is inside counts, not the name."""
@@ -34,20 +34,28 @@ def refuse_address(path: str) -> None:
         raise InputError(f"{path}: this is an address, and data are read from files alone; download it first")
 
 
-def looks_like_csv(lines: Sequence[str]) -> bool:
-    """Say whether lines are cells with commas or semicolons between: as many in each, and short names in the first."""
-    return any(_separates(lines, separator) for separator in ",;")
+def csv_columns(lines: Sequence[str]) -> list[str]:
+    """Return the names of the columns if lines are cells with commas or semicolons between, and [] otherwise.
+
+    That is, as many cells in each line, and short names in the first.
+    """
+    return next((names for separator in ",;" if (names := _columns(lines, separator))), [])
 
 
 def refuse_csv(lines: Sequence[str], path: str) -> None:
-    """Refuse a table where texts are wanted: every row would be a text. Texts with commas alone are no table."""
-    if path.lower().endswith(".csv") and looks_like_csv(lines):
-        raise InputError(f"{path} is a CSV table, and texts stand one per line; write the column of texts to a file")
+    """Refuse a table without texts where texts are wanted: every row would be one. Texts with commas are no table."""
+    if path.lower().endswith((".csv", ".csv.gz")) and (names := csv_columns(lines)):
+        listed = shortened(", ".join(names), 200)
+        raise InputError(
+            f"{path} is a CSV table without a column of texts: found {listed}; call one of them text, or name it "
+            "(--columns.text NAME)"
+        )
 
 
-def _separates(lines: Sequence[str], separator: str) -> bool:
+def _columns(lines: Sequence[str], separator: str) -> list[str]:
     try:
         rows = [row for row in islice(csv.reader(lines, delimiter=separator), len(lines)) if row]
     except csv.Error:
-        return False
-    return len(rows) > 1 and len(rows[0]) > 1 and len(set(map(len, rows))) == 1 and all(map(_CELL.fullmatch, rows[0]))
+        return []
+    even = len(rows) > 1 and len(rows[0]) > 1 and len(set(map(len, rows))) == 1
+    return rows[0] if even and all(map(_CELL.fullmatch, rows[0])) else []

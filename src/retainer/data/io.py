@@ -1,30 +1,38 @@
 """Reading and writing corpora in files of any format."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from retainer.data.columnar import write_columnar
 from retainer.data.corpus import Corpus
-from retainer.data.documents import read_corpus_file, read_document_folder, require_learnable
-from retainer.data.formats.table import FORMATS, SUGGESTIONS, find_format
+from retainer.data.documents import (
+    is_split_in_pieces,
+    read_corpus_file,
+    read_document_folder,
+    require_learnable,
+)
+from retainer.data.formats.binary import BINARY_FORMATS
+from retainer.data.formats.table import COLUMNAR_FORMATS, FORMATS, SUGGESTIONS, find_format, holds_complete
 from retainer.data.lines import error_location
 from retainer.data.spans import Sentence
 from retainer.data.suggested import Suggested
-from retainer.data.text_files import write_text_file
+from retainer.data.text_files import write_binary_file, write_text_file
 from retainer.errors import InputError
 
 
-def read(path: str | os.PathLike[str], format: str | None = None) -> Corpus:
+def read(path: str | os.PathLike[str], format: str | None = None, columns: Mapping[str, str] | None = None) -> Corpus:
     """Read a corpus from a file, or from a folder of documents.
 
-    Unless named, the format is recognised by what the file holds, never by its name; in a folder, by names.
+    Unless named, the format is recognised by what the file holds, never by its name; in a folder, by names. The columns
+    of a table are found by their usual names, unless ``columns`` names them: ``{"text": "body", "entities": "marks"}``.
     """
     source = os.fspath(path)
     if format is not None:
-        find_format(format)
-    if os.path.isdir(source):
-        return require_learnable(read_document_folder(Path(source), format))
-    return require_learnable(read_corpus_file(source, format))
+        holds_complete(format)  # refuses a format that is not known
+    if os.path.isdir(source) or is_split_in_pieces(Path(source)):
+        return require_learnable(read_document_folder(Path(source), format, columns))
+    return require_learnable(read_corpus_file(source, format, columns))
 
 
 def write(sentences: Iterable[Sentence], path: str | os.PathLike[str], format: str) -> None:
@@ -32,15 +40,18 @@ def write(sentences: Iterable[Sentence], path: str | os.PathLike[str], format: s
 
     Some formats are a folder of files, which must not be there yet.
     """
-    target, chosen = os.fspath(path), find_format(format)
-    sentences = list(sentences)
+    target, sentences = os.fspath(path), list(sentences)
+    if format in COLUMNAR_FORMATS:
+        with error_location(target):
+            table = write_columnar(sentences, format)
+        return write_binary_file(table, target)
     with error_location(target):
-        if not chosen.holds_complete:
+        if not holds_complete(format):
             _refuse_complete(sentences, format)
-        content = chosen.write(sentences)
+        content = (BINARY_FORMATS.get(format) or find_format(format)).write(sentences)
         if not content:
             raise InputError("there is no sentence to write")
-    write_text_file(content, target)
+    write_binary_file(content, target) if isinstance(content, bytes) else write_text_file(content, target)
 
 
 def _refuse_complete(sentences: Iterable[Sentence], format: str) -> None:

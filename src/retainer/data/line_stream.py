@@ -7,9 +7,10 @@ import os
 import select
 import sys
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from retainer.data.gzip_blocks import unpacked
 from retainer.data.text_files import decode_utf8, readable
 from retainer.errors import InputError
 
@@ -23,14 +24,16 @@ Line = tuple[int, str]
 """A line and its number, from 1."""
 
 
-def arriving_lines(path: str) -> Iterator[Line | None]:
+def arriving_lines(path: str, watch: Callable[[int], object] | None = None) -> Iterator[Line | None]:
     """Yield the lines of a file or of stdin, and None before every wait for more of them.
+
+    ``watch`` is called with the number of bytes of every block that is read, compressed as it is.
 
     Only a line feed ends a line; a carriage return before it is dropped, and so is a byte order mark at the beginning.
     The end of the last line begins no further one.
     """
     number = 0
-    for line in _cut(_blocks(path)):
+    for line in _cut(_blocks(path, watch)):
         if line is None:
             yield None
         else:
@@ -55,12 +58,19 @@ def _cut(blocks: Iterable[bytes | None]) -> Iterator[bytes | None]:
         yield last
 
 
-def _blocks(path: str) -> Iterator[bytes | None]:
+def _blocks(path: str, watch: Callable[[int], object] | None) -> Iterator[bytes | None]:
     """Yield the bytes of a file or of stdin block by block, and None before every wait."""
     with readable(path), contextlib.nullcontext(sys.stdin) if path == STDIN else open(path, "rb") as stream:
         if stream is None:
             raise InputError("there is nothing to read: stdin is closed")
-        yield from _read(stream)
+        blocks = _read(stream) if watch is None else _watched(_read(stream), watch)
+        yield from unpacked(blocks, path)
+
+
+def _watched(blocks: Iterable[bytes | None], watch: Callable[[int], object]) -> Iterator[bytes | None]:
+    for block in blocks:
+        watch(len(block or b""))
+        yield block
 
 
 def _read(stream: Any) -> Iterator[bytes | None]:

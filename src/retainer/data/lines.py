@@ -67,12 +67,13 @@ def write_sentences(sentences: Iterable[_S], write: Callable[[_S], str]) -> str:
     parts = []
     for number, sentence in enumerate(sentences, 1):
         with error_location(f"sentence {number}"):
-            _refuse_gaps(sentence)
+            require_whole_words(sentence)
             parts.append(write(sentence))
     return "".join(parts)
 
 
-def _refuse_gaps(sentence: Sentence) -> None:
+def require_whole_words(sentence: Sentence) -> None:
+    """Refuse a sentence without words, with an empty one, or with an entity that has no type."""
     if not sentence.words:
         raise InputError("it has no words, and no format can hold that; leave it out")
     if not all(sentence.words):

@@ -47,4 +47,12 @@ def place_of(rows: Iterable[int], show: int, text: str = "", remark: str = "") -
 
 def place_in(sentence: Sentence, row: int, start: int = 0, end: int = _QUOTED, remark: str = "") -> Place:
     """Name some words of a sentence so that a person can search for them."""
-    return Place((row,), " ".join(sentence.words[start : min(end, start + _QUOTED)])[:_QUOTED], remark)
+    return Place((row,), quoted_words(sentence, start, end), remark)
+
+
+def quoted_words(sentence: Sentence, start: int = 0, end: int = _QUOTED) -> str:
+    """Return some words as they stand in the text, with its own blanks between them or none."""
+    last = min(end, start + _QUOTED, len(sentence.words))
+    if sentence.text is None or sentence.offsets is None or last <= start:
+        return " ".join(sentence.words[start:last])[:_QUOTED]
+    return sentence.text[sentence.offsets[start][0] : sentence.offsets[last - 1][1]][:_QUOTED]

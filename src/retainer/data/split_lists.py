@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from retainer.data.corpus import Corpus
-from retainer.data.documents import DOCUMENT_ENDINGS, document_ending, files_below, read_document_file
+from retainer.data.documents import DOCUMENT_ENDINGS, document_ending, files_below, has_ending, read_document_file
 from retainer.data.lines import error_location, numbered_lines
 from retainer.data.text_files import read_text_file
 from retainer.errors import InputError, quoted
@@ -74,7 +74,7 @@ class _DocumentIndex:
             raise InputError(f"{quoted(line)} is listed already, in {self._claimed[fits[0]]}; leave one of them")
         self._claimed[fits[0]] = where
         files = self._files[wanted[-1]][fits[0]]
-        return next((path for path in files if path.name.endswith(self._ending)), None)
+        return next((path for path in files if has_ending(path, self._ending)), None)
 
 
 def _key(path: str) -> _Key:

@@ -15,16 +15,12 @@ from retainer.data.documents import (
     read_corpus_file,
     read_document_file,
     require_learnable,
+    shard_files,
 )
+from retainer.data.gzip_blocks import without_gzip_suffix
+from retainer.data.shards import SPLIT_NAMES, files_by_split
 from retainer.data.split_lists import LIST_SUFFIXES, read_split_lists
 from retainer.errors import InputError
-
-SPLIT_NAMES = {
-    "train": ("train",),
-    "dev": ("dev", "development", "valid", "validation", "testa"),
-    "test": ("test", "testb"),
-}
-"""The names in use for the splits of a corpus."""
 
 FORMATS_WITHOUT_DEV = ("i2b2",)
 """Formats of corpora that are published without a dev split; some of their training documents become it."""
@@ -36,8 +32,8 @@ _TENTHS = {"test": range(2), "dev": range(2, 3), "train": range(3, 10)}
 def read_splits(folder: str | os.PathLike[str]) -> Splits:
     """Read the train, dev and test splits of a corpus from a folder; the last two may be missing.
 
-    A split is a file, or a folder of documents; or lists say which documents of the folder belong to which split. A
-    single file is cut into splits.
+    A split is a file, or a folder of documents, or Parquet files in pieces; or lists say which documents of the folder
+    belong to which split. A single file is cut into splits.
     """
     if Path(folder).is_file():
         return cut_into_splits(require_learnable(read_corpus_file(os.fspath(folder))))
@@ -73,6 +69,9 @@ def _documents(folder: Path) -> dict[str, list[Corpus]]:
     lists = {name: path for name, names in SPLIT_NAMES.items() if (path := _only(folder, _lists(folder, names)))}
     if "train" in lists:
         return read_split_lists(folder, lists)
+    shards = files_by_split(shard_files(folder), folder)
+    if "train" in shards:
+        return {name: [read_document_file(file) for file in files] for name, files in shards.items()}
     paths = {name: path for name, names in SPLIT_NAMES.items() if (path := _split(folder, names))}
     if "train" not in paths:
         raise InputError(
@@ -82,7 +81,7 @@ def _documents(folder: Path) -> dict[str, list[Corpus]]:
 
 
 def _split(folder: Path, names: tuple[str, ...]) -> Path | None:
-    files = [path for path in folder.iterdir() if path.is_file() and path.stem in names]
+    files = [path for path in folder.iterdir() if path.is_file() and Path(without_gzip_suffix(path.name)).stem in names]
     folders = [path for path in folder.iterdir() if path.is_dir() and path.name in names]
     return _only(folder, [path for path in files if path.suffix not in LIST_SUFFIXES] or folders)
 

@@ -1,21 +1,39 @@
 """The texts of the files of a corpus: read as UTF-8, and written whole or not at all."""
 
 import contextlib
+import gzip
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from retainer.data.foreign_files import refuse_address, refuse_foreign_bytes
+from retainer.data.gzip_blocks import GZIP_SUFFIX, unpacked
 from retainer.errors import InputError
-from retainer.files import new_folder, refusals_about, write_document
+from retainer.files import new_folder, refusals_about, require_writable, write_bytes, write_document
 
 _MARK = "\ufeff"
 
 
 def read_text_file(path: str) -> str:
     """Return the text of a UTF-8 file, without the byte order mark some editors put first."""
+    return decode_text(read_bytes_file(path), path)
+
+
+def read_bytes_file(path: str) -> bytes:
+    """Return the bytes of a file, unpacked where it is compressed."""
     with readable(path):
-        return decode_utf8(Path(path).read_bytes().removeprefix(BOM_UTF8), path)
+        return b"".join(block for block in unpacked([Path(path).read_bytes()], path) if block)
+
+
+def first_bytes(path: str, count: int) -> bytes:
+    """Return the first bytes of a file, as it lies there."""
+    with readable(path), open(path, "rb") as file:
+        return file.read(count)
+
+
+def decode_text(data: bytes, path: str) -> str:
+    """Return the text of the bytes of a UTF-8 file, without the byte order mark some editors put first."""
+    return decode_utf8(data.removeprefix(BOM_UTF8), path)
 
 
 @contextlib.contextmanager
@@ -45,11 +63,27 @@ def decode_utf8(data: bytes, path: str, line: int = 1) -> str:
 
 
 def write_text_file(content: str | Mapping[str, str], path: str) -> None:
-    """Put a file in place, or a new folder with files by their names: whole or not at all."""
-    if isinstance(content, str):
+    """Put a file in place, or a new folder with files by their names: whole or not at all.
+
+    A file whose name ends in .gz is compressed, always into the same bytes.
+    """
+    packed = path.endswith(GZIP_SUFFIX)
+    if isinstance(content, str) and not packed:
         return write_document(path, _marked(content))
     with refusals_about(path):
-        _write_folder({name: _marked(text).encode() for name, text in content.items()}, path)
+        if isinstance(content, str):
+            return write_binary_file(gzip.compress(_marked(content).encode(), mtime=0), path)
+        if packed:
+            raise InputError(f"{path}: this format is a folder of files, and a folder cannot be compressed")
+        write_binary_file({name: _marked(text).encode() for name, text in content.items()}, path)
+
+
+def write_binary_file(content: bytes | Mapping[str, bytes], path: str) -> None:
+    """Put a file of bytes in place, or a new folder with such files: whole or not at all."""
+    with refusals_about(path):
+        if isinstance(content, bytes):
+            return write_bytes(require_writable(path), content)
+        _write_folder(content, path)
 
 
 def _marked(text: str) -> str:

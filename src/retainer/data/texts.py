@@ -3,6 +3,7 @@
 - **One text per line.** An empty line is a text without words, among JSON records too: the n-th result is that of the
   n-th line. Only a line feed ends a line.
 - **JSON lines** give the field "text" of every record, or its "tokens" where there is no text.
+- **A table** (CSV, Parquet, `datasets`) gives its column of texts, or of tokens.
 - **Any other file or folder in a known format** is read by that format, which says what a text is in it.
 - **Annotation is ignored**, unless the caller asks for an annotated corpus where there is one.
 
@@ -17,19 +18,31 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
+from retainer.data.columnar import columnar_kind, columnar_table
 from retainer.data.corpus import Corpus
-from retainer.data.documents import read_corpus_file, read_document_folder
+from retainer.data.documents import (
+    document_files,
+    holds_tables,
+    is_split_in_pieces,
+    read_corpus_file,
+    read_document_folder,
+)
 from retainer.data.foreign_files import refuse_csv
+from retainer.data.formats.binary import SNIFFED_BYTES, recognise_bytes
+from retainer.data.formats.columns import BARE_LAYOUTS, find_layout
+from retainer.data.formats.csv_table import csv_table, header_names
 from retainer.data.formats.jsonl import ANNOTATION_KEYS, without_annotation
 from retainer.data.formats.labelstudio import numbered_tasks, text_of_task
 from retainer.data.formats.records import JsonRecord, keys_of, parse_record
-from retainer.data.formats.table import recognise
+from retainer.data.formats.table import TABLE_FORMAT, recognise
+from retainer.data.formats.table_rows import Table, texts_of_table
 from retainer.data.io import read
 from retainer.data.line_stream import STDIN, arriving_lines
 from retainer.data.lines import error_location, first_lines, is_blank
 from retainer.data.spans import Sentence
-from retainer.data.text_files import read_text_file
+from retainer.data.text_files import first_bytes, read_text_file
 from retainer.errors import InputError
 
 Numbered = tuple[int, Sentence]
@@ -78,21 +91,98 @@ class Texts:
             yield chunk
 
 
-def read_texts(path: str | os.PathLike[str]) -> Texts:
-    """Read texts alone; where they are annotated, the annotation is left behind."""
-    return _read(os.fspath(path), without_annotation)
+def read_texts(path: str | os.PathLike[str], columns: Mapping[str, str] | None = None) -> Texts:
+    """Read texts alone; where they are annotated, the annotation is left behind. ``columns`` are those of a table."""
+    source = os.fspath(path)
+    tables = _tables(source, columns)
+    return _read(source, without_annotation) if tables is None else _from_tables(tables, source)
 
 
-def texts_or_corpus(path: str | os.PathLike[str]) -> Texts | Corpus:
+class RawText(NamedTuple):
+    """A text as cheaply as it can be had; a line is not looked at until its sentence is asked for."""
+
+    number: int
+    content: str | Sentence
+    is_record: bool = False
+
+    def sentence(self, source: str) -> Sentence:
+        """Return the text as a sentence; a line that holds none is refused with its place."""
+        if isinstance(self.content, Sentence):
+            return self.content
+        with error_location(f"{source}:{self.number}"):
+            return (
+                without_annotation(parse_record(self.content)) if self.is_record else Sentence.from_text(self.content)
+            )
+
+
+def raw_texts(
+    path: str | os.PathLike[str],
+    columns: Mapping[str, str] | None = None,
+    watch: Callable[[int], object] | None = None,
+) -> Iterator[RawText]:
+    """Yield the texts that ``read_texts`` reads, but leave the work of reading lines to the one who wants them.
+
+    ``watch`` is called with the bytes of a file of lines as they are read.
+    """
+    source = os.fspath(path)
+    lines = None if columns or columnar_kind(source) or _is_csv(source) else _first_lines(source)
+    format = None if lines is None else recognise(lines)
+    if lines is None or not (format is None or format in _RECORDS):
+        return (RawText(*numbered) for numbered in read_texts(source, columns))
+    if format is None:
+        refuse_csv(lines, source)
+    are_records = bool(lines) and recognise(lines[:1]) in (*_RECORDS, _LIST)
+    arrived = (line for line in arriving_lines(source, watch) if line is not None)
+    return (RawText(number, line, are_records and not is_blank(line)) for number, line in arrived)
+
+
+def texts_or_corpus(path: str | os.PathLike[str], columns: Mapping[str, str] | None = None) -> Texts | Corpus:
     """Read an annotated corpus, or else texts, of which none may be annotated: half an annotation is not gold."""
     source = os.fspath(path)
+    tables = _tables(source, columns)
+    if tables is not None:
+        layout = find_layout(tables[0].names, columns)
+        bare = layout is not None and layout.name in BARE_LAYOUTS
+        return _from_tables(tables, source) if bare else read(source, columns=columns)
     return read(source) if _is_annotated(source) else _read(source, _not_annotated)
+
+
+def _tables(source: str, columns: Mapping[str, str] | None) -> list[Table] | None:
+    """Return the tables of a file or folder; None where it holds none. A named column means that there is one."""
+    folder = Path(source)
+    if folder.is_dir() or is_split_in_pieces(folder):
+        files = document_files(folder) if columns or holds_tables(folder) else []
+        return [columnar_table(os.fspath(file), columns) for file in files] or None
+    if columnar_kind(source):
+        return [columnar_table(source, columns)]
+    if _can_be_read_once(source):
+        if columns:
+            raise InputError(f"{source}: a stream holds lines, and no columns to name; write the table to a file first")
+        return None
+    if _is_binary(source):
+        return None
+    return [csv_table(read_text_file(source), source, columns)] if columns or _is_csv(source) else None
+
+
+def _is_csv(source: str) -> bool:
+    """Say whether a file is a table with a header; one with a single column must be called .csv."""
+    lines = _first_lines(source)
+    alone = source.lower().endswith((".csv", ".csv.gz")) and lines and find_layout(header_names(lines[0])) is not None
+    return bool(alone) or recognise(lines) == TABLE_FORMAT
+
+
+def _from_tables(tables: list[Table], source: str) -> Texts:
+    """Join the texts of all tables of a corpus, numbered from 1."""
+    texts = (sentence for table in tables for _, sentence in texts_of_table(table))
+    return Texts(enumerate(texts, 1), source, TABLE_FORMAT)
 
 
 def _is_annotated(source: str) -> bool:
     """Say whether a file or folder is annotated, by its format and by the keys of its first record."""
     if _can_be_read_once(source) or os.path.isdir(source):
         return os.path.isdir(source)
+    if _is_binary(source):
+        return True
     lines = _first_lines(source)
     format = recognise(lines)
     if format not in _RECORDS:
@@ -106,6 +196,8 @@ def _read(source: str, of_record: Callable[[JsonRecord], Sentence]) -> Texts:
         return Texts(_lines(source, of_record), source, "stream")
     if os.path.isdir(source):
         return _from_corpus(read_document_folder(Path(source)))
+    if _is_binary(source):
+        return _from_corpus(read_corpus_file(source))
     lines = _first_lines(source)
     format = recognise(lines)
     if format is None:
@@ -119,6 +211,11 @@ def _read(source: str, of_record: Callable[[JsonRecord], Sentence]) -> Texts:
 
 def _can_be_read_once(source: str) -> bool:
     return source == STDIN or (os.path.exists(source) and not os.path.isfile(source) and not os.path.isdir(source))
+
+
+def _is_binary(source: str) -> bool:
+    """Say whether a file is in a format that is not text."""
+    return recognise_bytes(first_bytes(source, SNIFFED_BYTES)) is not None
 
 
 def _first_lines(source: str) -> list[str]:

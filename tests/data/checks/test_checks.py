@@ -254,3 +254,14 @@ class TestComplete:
         said = [one.completed(["x"] if at != 3 else []) for at, one in enumerate(rows)]
         finding = found(Corpus(tuple(said)))["texts that are usually x, but not annotated"]
         assert finding.examples == [Place((5,), "New York", "annotated 3 times elsewhere")]
+
+
+def test_what_is_quoted_is_the_text_as_it_stands():
+    texts = ["it costs 12.5 kg, or so", "it costs 12.5 kg, or so", "12.5 kg here"]
+    rows = [Sentence.from_text(text, [Span(text.index("12.5"), text.index("kg") + 2, "mass")]) for text in texts]
+    rows += [Sentence.from_text(f"take {at} 12.5 kg", []) for at in "ab"]
+    odd = found(Corpus(tuple(rows)))
+    assert odd["few entities of type mass"].examples[0].text == "12.5 kg"
+    assert odd["sentences that repeat an earlier one"].examples[0].text == texts[0]
+    missed = odd["texts that are usually mass, but not annotated"].examples[0]
+    assert (missed.text, missed.sentences) == ("12.5 kg", (4, 5))

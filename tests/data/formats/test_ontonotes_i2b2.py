@@ -582,7 +582,7 @@ def test_a_folder_is_a_corpus_of_its_own(tmp_path):
     [
         (
             {"train/readme.txt": "a O"},
-            r"train: this is a folder; .* \(files whose names end in gold_conll, .name, .xml, .ann\)",
+            r"train: this is a folder; .* \(files whose names end in gold_conll, .name, .xml, .ann, .conll, .par",
         ),
         ({"other/a.xml": note()}, "has no file named train.* and no folder named train"),
         ({"train/a.xml": note(" ")}, "a.xml: found no sentence"),

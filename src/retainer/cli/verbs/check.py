@@ -20,6 +20,7 @@ def check(
     show: int = EXAMPLES_SHOWN,
     json: bool = False,
     device: str = "auto",
+    columns: dict[str, str] = {},  # noqa: B006 (never changed)
 ) -> None:
     """Report what is in an annotated file and what is odd about it, before training on it.
 
@@ -28,10 +29,12 @@ def check(
     :param show: places to list per finding; a large number lists all
     :param json: print one JSON document
     :param device: auto, cpu or cuda
+    :param columns: which column of a table (CSV, Parquet) holds what, such as --columns.text body --columns.entities
+        marks; text, entities, word, tag, sentence, tokens, tags or complete (default: found by their usual names)
     """
     if show < 0:
         raise InputError(f"--show {show}: expected 0 or more")
-    corpus = read(data)
+    corpus = read(data, columns=columns)
     known, beside = (None, []) if model is None else _beside(corpus, model, device, show)
     found = [*findings(corpus, known or (), show), *beside]
     found.sort(key=lambda finding: list(WEIGHT_MEANINGS).index(finding.weight))

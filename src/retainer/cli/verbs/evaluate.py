@@ -28,6 +28,7 @@ def evaluate(
     json: bool = False,
     page: str | None = None,
     device: str = "auto",
+    columns: dict[str, str] = {},  # noqa: B006 (never changed)
 ) -> None:
     """Score a model on annotated data: precision, recall and F1 of whole entities, in percent.
 
@@ -39,9 +40,11 @@ def evaluate(
     :param json: print one JSON document
     :param page: also write an HTML page: how often entities are right against their scores, plain and calibrated
     :param device: auto, cpu or cuda
+    :param columns: which column of a table (CSV, Parquet) holds what, such as --columns.text body --columns.entities
+        marks; text, entities, word, tag, sentence, tokens, tags or complete (default: found by their usual names)
     """
     target = None if page is None else require_writable(page)
-    corpus = read(data)
+    corpus = read(data, columns=columns)
     from retainer.versions.version import load
 
     version = load(model, device=device, need_head=True)

@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from retainer.data.checks.finding import EXAMPLES_SHOWN, Finding
 from retainer.data.corpus import Corpus
 from retainer.data.picked import picked_for
-from retainer.data.place import Place, place_in, place_of
+from retainer.data.place import Place, place_in, place_of, quoted_words
 from retainer.data.scarcity import ANNOTATE_MORE, FEW_SENTENCES, FEW_TO_LEARN_FROM, WHAT_TO_EXPECT
 from retainer.data.spans import Sentence, Span
 from retainer.data.tasks import say_complete
@@ -71,7 +71,7 @@ def duplicate_texts(corpus: Corpus, show: int = EXAMPLES_SHOWN) -> Iterator[Find
     repeated = {words: where for (words, _), where in rows.items() if len(where) > 1}
     if repeated:
         common = sorted(repeated.items(), key=lambda pair: -len(pair[1]))[:show]
-        places = [place_of(where, show, " ".join(words)) for words, where in common]
+        places = [place_of(where, show, quoted_words(corpus[where[0] - 1])) for _, where in common]
         count = sum(len(where) - 1 for where in repeated.values())
         advice = "harmless, unless they are also in your test set"
         yield Finding("sentences that repeat an earlier one", count, advice, places, "note")
@@ -84,7 +84,8 @@ def conflicting_annotations(corpus: Corpus, show: int = EXAMPLES_SHOWN) -> Itera
         rows[sentence.words].setdefault(sentence.spans, row)
     conflicts = {words: list(found.values()) for words, found in rows.items() if len(found) > 1}
     if conflicts:
-        places = [place_of(where, show, " ".join(words)) for words, where in list(conflicts.items())[:show]]
+        shown = list(conflicts.values())[:show]
+        places = [place_of(where, show, quoted_words(corpus[where[0] - 1])) for where in shown]
         advice = "decide which one is right"
         yield Finding("texts annotated in different ways", len(conflicts), advice, places, "mend")
 
@@ -110,7 +111,12 @@ def missed_mentions(corpus: Corpus, show: int = EXAMPLES_SHOWN) -> Iterator[Find
             sum(len(missed_in[words]) for words in texts),
             f"annotate those that are {shortened(type_)}: an O teaches the model that they are not",
             [
-                place_of(missed_in[words], show, " ".join(words), f"annotated {known[words].total()} times elsewhere")
+                place_of(
+                    missed_in[words],
+                    show,
+                    _as_it_stands(corpus[missed_in[words][0] - 1], words),
+                    f"annotated {known[words].total()} times elsewhere",
+                )
                 for words in texts[:show]
             ],
         )
@@ -147,6 +153,13 @@ def _unannotated_mentions(
         if end > at and taken.isdisjoint(range(at, end)):
             yield sentence.words[at:end]
         at = max(end, at + 1)
+
+
+def _as_it_stands(sentence: Sentence, words: Surface) -> str:
+    """Return words of a sentence as its text has them, at the first place where they are."""
+    starts = range(len(sentence.words) - len(words) + 1)
+    start = next(at for at in starts if sentence.words[at : at + len(words)] == words)
+    return quoted_words(sentence, start, start + len(words))
 
 
 def _has_letters(words: Surface) -> bool:

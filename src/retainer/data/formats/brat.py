@@ -18,6 +18,7 @@ from retainer.data.formats.offset_units import (
     find_offset_unit,
 )
 from retainer.data.formats.standoff import StandoffTag, line_to_write, place_tags, same_text
+from retainer.data.gzip_blocks import GZIP_SUFFIX, without_gzip_suffix
 from retainer.data.lines import error_location, is_blank, numbered_lines, write_sentences
 from retainer.data.oddities import Oddities
 from retainer.data.spans import Sentence, Span
@@ -70,9 +71,10 @@ def sniff_brat(line: str) -> bool:
 
 def read_brat(text: str, source: str = "memory") -> Corpus:
     """Read a document, whichever of its two files is given; the other one must lie beside it."""
-    base, ending = os.path.splitext(source)
+    base, ending = os.path.splitext(without_gzip_suffix(source))
     given_text = ending == ".txt"
     other = f"{base}.ann" if given_text else f"{base}.txt"
+    other += GZIP_SUFFIX * (not os.path.isfile(other) and os.path.isfile(other + GZIP_SUFFIX))
     if not os.path.isfile(other):
         raise InputError(f"{source}: there is no {Path(other).name} beside it; brat keeps text and annotations apart")
     pair = (text, read_text_file(other), other) if given_text else (read_text_file(other), text, source)

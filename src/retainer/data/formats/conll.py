@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from retainer.data.corpus import Corpus
-from retainer.data.foreign_files import looks_like_csv
+from retainer.data.foreign_files import csv_columns
 from retainer.data.formats.records import sniff_json
 from retainer.data.formats.tagged import TaggedWords, decode_tags
 from retainer.data.lines import error_location, first_lines, is_blank, numbered_lines, write_sentences
 from retainer.data.oddities import Oddities
 from retainer.data.spans import Sentence
 from retainer.data.tags import split_tag, tags_of
-from retainer.errors import InputError, quoted
+from retainer.errors import InputError, quoted, shortened
 
 _ROWS_BY_CHANCE = 10
 """A text whose lines end in a tag by chance has at most one such line in so many."""
@@ -26,8 +26,8 @@ _TAG_NAMES = frozenset(
 )
 """What the first and the last column are called in a header; none of it is a tag."""
 _INSTEAD_OF_CSV = (
-    "in a file of columns a tab separates the word from its tag, and a blank line ends a sentence; running texts are "
-    "read as JSON lines (docs/formats.md)"
+    "a table is read by the names of its columns, such as word and tag, or text and entities; rename them, or name "
+    "them with --columns (docs/formats.md)"
 )
 _TAB = re.compile("\t")
 _SPACES = re.compile(" +")
@@ -55,8 +55,9 @@ def read_conll(text: str, source: str = "memory") -> Corpus:
     try:
         return decode_tags(_sentences(text, source, header), source, "conll", oddities)
     except InputError as error:
-        if looks_like_csv(first_lines(line for _, line in numbered_lines(text))):
-            raise InputError(f"{source} looks like CSV; {_INSTEAD_OF_CSV} ({error})") from None
+        if names := csv_columns(first_lines(line for _, line in numbered_lines(text))):
+            found = f"{source} looks like CSV with the columns {shortened(', '.join(names), 200)}"
+            raise InputError(f"{found}; {_INSTEAD_OF_CSV} ({error})") from None
         if not _is_plain(text):
             raise
         raise InputError(f"{source} looks like plain text without annotation ({error})") from None
@@ -65,8 +66,13 @@ def read_conll(text: str, source: str = "memory") -> Corpus:
 def _header(text: str) -> int:
     """Return the number of the line that names the columns, the first that is not blank; 0 where there is none."""
     number, line = next(((number, line) for number, line in numbered_lines(text) if not is_blank(line)), (0, ""))
+    return number if names_columns(line) else 0
+
+
+def names_columns(line: str) -> bool:
+    """Say whether a line names the columns: that of the words first and that of the tags last."""
     cells = (_TAB if "\t" in line else _SPACES).split(line.strip(" #").casefold())
-    return number if len(cells) > 1 and cells[0] in _WORD_NAMES and cells[-1] in _TAG_NAMES else 0
+    return len(cells) > 1 and cells[0] in _WORD_NAMES and cells[-1] in _TAG_NAMES
 
 
 def _is_plain(text: str) -> bool:

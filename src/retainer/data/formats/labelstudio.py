@@ -56,7 +56,7 @@ class _Region:
         if self.text is None:
             return True
         covered = unit.covered(text, self.start, self.end)
-        return covered is not None and _without_space(covered) == _without_space(self.text)
+        return covered is not None and without_space(covered) == without_space(self.text)
 
 
 def sniff_labelstudio(line: str) -> bool:
@@ -236,7 +236,8 @@ def _span(region: _Region, unit: OffsetUnit, text: str) -> Span:
     return Span(unit.positions[region.start], unit.positions[region.end], region.label)
 
 
-def _without_space(text: str) -> str:
+def without_space(text: str) -> str:
+    """Return a text as it can be compared with what a browser displayed."""
     return _SPACE.sub("", text)
 
 

@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from retainer.data.corpus import Corpus
+from retainer.data.formats.binary import BINARY_FORMATS
 from retainer.data.formats.brat import read_brat, sniff_brat, write_brat
-from retainer.data.formats.conll import is_columns, read_conll, sniff_conll, write_conll
+from retainer.data.formats.conll import is_columns, names_columns, read_conll, sniff_conll, write_conll
 from retainer.data.formats.conll2012 import read_conll2012, sniff_conll2012, write_conll2012
+from retainer.data.formats.csv_table import read_csv, sniff_csv, write_csv
 from retainer.data.formats.doccano import read_doccano, sniff_doccano, write_doccano
 from retainer.data.formats.enamex import read_enamex, sniff_enamex, write_enamex
 from retainer.data.formats.i2b2 import read_i2b2, sniff_i2b2, write_i2b2
@@ -20,9 +22,10 @@ from retainer.data.formats.labelstudio import (
 from retainer.data.formats.prodigy import read_prodigy, sniff_prodigy, suggest_prodigy, write_prodigy
 from retainer.data.formats.records import sniff_json
 from retainer.data.formats.tokens import write_tokens
+from retainer.data.plugins import clashing_names, load_plugin, plugin_address, plugin_names
 from retainer.data.spans import Sentence
 from retainer.data.suggested import Suggested
-from retainer.errors import unknown
+from retainer.errors import InputError, unknown
 
 
 @dataclass(frozen=True)
@@ -46,10 +49,15 @@ FORMATS: dict[str, Format] = {
     "conll2012": Format(read_conll2012, write_conll2012, sniff_conll2012),
     "enamex": Format(read_enamex, write_enamex, sniff_enamex),
     "brat": Format(read_brat, write_brat, sniff_brat),
+    "csv": Format(read_csv, write_csv, sniff_csv, holds_complete=True),
     "conll": Format(read_conll, write_conll, sniff=lambda line: True),
 }
 """The formats by name, in the order in which a file is tried; columns come last because they can look like anything."""
 
+TABLE_FORMAT = "csv"
+"""The format whose header may also be that of columns."""
+COLUMNAR_FORMATS = ("parquet", "datasets")
+"""The formats that are no text and need pyarrow: a Parquet file, and a folder as `Dataset.save_to_disk` writes it."""
 COLUMN_FORMAT = "conll"
 """The format whose lines may look like plain text, so that more than the first line decides."""
 
@@ -60,11 +68,35 @@ SUGGESTIONS: dict[str, Callable[[Iterable[Suggested], str], str]] = {
 """The formats that hold suggestions of a model for a person to correct; they take the name of the model too."""
 
 
+def format_names() -> list[str]:
+    """Return the names of all formats, in alphabetical order."""
+    return sorted([*FORMATS, *COLUMNAR_FORMATS, *BINARY_FORMATS])
+
+
 def find_format(name: str) -> Format:
-    """Return a format by its name."""
+    """Return a format of text by its name; it may be one of another package."""
     if name in FORMATS:
         return FORMATS[name]
-    raise unknown("format", name, sorted(FORMATS))
+    address = plugin_address("format", name)
+    if address is None:
+        names = [*format_names(), *(one for one in plugin_names("format") if one not in FORMATS)]
+        raise InputError(f"{unknown('format', name, names)}{clashing_names('format', FORMATS)}")
+    found = load_plugin("format", address)
+    if not isinstance(found, Format):
+        raise InputError(f"{address} is not a format: expected a retainer.Format (docs/plugins.md)")
+    return found
+
+
+def holds_complete(name: str) -> bool:
+    """Say whether a sentence can say in a format which types are complete in it; refuse an unknown name."""
+    if name in BINARY_FORMATS:
+        return BINARY_FORMATS[name].holds_complete
+    return name in COLUMNAR_FORMATS or find_format(name).holds_complete
+
+
+def _is_tagged(lines: Sequence[str]) -> bool:
+    """Say whether a line that names columns stands before a word and its tag on every line, and nothing else."""
+    return names_columns(lines[0]) and is_columns(lines)
 
 
 def recognise(lines: Sequence[str]) -> str | None:
@@ -76,6 +108,6 @@ def recognise(lines: Sequence[str]) -> str | None:
     first = lines[0] if lines else ""
     if not sniff_conll(first) or sniff_brat(first):
         name = next(name for name, format in FORMATS.items() if format.sniff(first))
-        if name != COLUMN_FORMAT:
+        if name not in (COLUMN_FORMAT, TABLE_FORMAT) or (name == TABLE_FORMAT and not _is_tagged(lines)):
             return name
     return COLUMN_FORMAT if is_columns(lines) else None

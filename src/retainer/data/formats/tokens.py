@@ -38,7 +38,7 @@ def read_tokens(text: str, source: str = "memory") -> Corpus:
     for line, record in records_by_line(text, source):
         oddities.where = f"{source}:{line}"
         with error_location(oddities.where):
-            row, said = _row(record, line), complete_types(record)
+            row, said = tagged_words(record, line), complete_types(record)
         oddities[EMPTY_TEXTS] += not row.words
         if row.words:
             rows.append(row)
@@ -62,9 +62,10 @@ def _record(sentence: Sentence) -> JsonRecord:
     return {"tokens": list(sentence.words), "ner_tags": tags_of(sentence), **complete_field(sentence)}
 
 
-def _row(record: JsonRecord, line: int) -> TaggedWords:
+def tagged_words(record: JsonRecord, line: int) -> TaggedWords:
+    """Return the words of a record on a line, and their tags."""
     key = next((key for key in TAG_KEYS if key in record), TAG_KEYS[0])
-    words, tags = words_of(record), each_member(record, key, _tag)
+    words, tags = words_of(record), each_member(record, key, require_tag)
     if len(words) != len(tags):
         raise InputError(f"found {len(words)} tokens and {len(tags)} {key}; every token needs one tag")
     return TaggedWords(words, tags, line)
@@ -77,7 +78,8 @@ def _word(value: Any) -> str:
     return word
 
 
-def _tag(value: Any) -> str:
+def require_tag(value: Any) -> str:
+    """Return a tag, if it is one."""
     if type(value) is int:
         raise InputError(f"found the number {value}, and numbers carry no names; write tags as strings such as 'B-PER'")
     tag = require_kind(value, str)
