@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, get_args, get_type_hints
 
-from retainer.errors import InputError, nearest, unknown
+from retainer.errors import InputError, nearest
 from retainer.methods.base import IGNORE, Clock, Method, Tokens
 from retainer.methods.cfner import CFNER
 from retainer.methods.cpfd import CPFD
@@ -17,6 +17,7 @@ from retainer.methods.joint import Joint
 from retainer.methods.learn_and_review import LearnAndReview
 from retainer.methods.lucir import LUCIR
 from retainer.methods.partial_joint import PartialJoint
+from retainer.methods.plugins import class_address, method_address, plugin_method, unknown_method
 from retainer.methods.podnet import PODNet
 from retainer.methods.rdp import RDP
 from retainer.methods.rdp_released import RDPReleased
@@ -61,10 +62,8 @@ def learnable() -> list[str]:
 
 
 def method(name: str, fields: Mapping[str, Any] | None = None) -> Method:
-    """Return a method by name, with some of its fields changed."""
-    if name not in METHODS:
-        raise unknown("method", name, METHODS)
-    default = METHODS[name]
+    """Return a method by name, with some of its fields changed; it may be one of another package."""
+    default = _default(name, list(METHODS))
     known = {field.name for field in dataclasses.fields(default)}
     for field, value in (fields or {}).items():
         if field not in known:
@@ -74,11 +73,33 @@ def method(name: str, fields: Mapping[str, Any] | None = None) -> Method:
     return dataclasses.replace(default, **(fields or {}))
 
 
+def require_learnable_method(name: str) -> None:
+    """Refuse a name that no method has, and list those that `learn` takes."""
+    _default(name, learnable())
+
+
+def _default(name: str, listed: list[str]) -> Method:
+    if name in METHODS:
+        return METHODS[name]
+    address = method_address(name)
+    if address is None:
+        raise unknown_method(name, listed)
+    return plugin_method(address)
+
+
+def recorded_name(name: str, method: Method) -> str:
+    """Return how a record names a method that was asked for by some name: one of another package by its class."""
+    return name if name in METHODS else class_address(method)
+
+
 def name_of(method: Method) -> str:
-    """Return the name a method has in the table; one with fields of its own goes by the name it started from."""
+    """Return the name a method has in the table; one with fields of its own goes by the name it started from.
+
+    A method of another package goes by its class.
+    """
     names = [name for name, one in METHODS.items() if one == method]
     names += [name for name, one in METHODS.items() if type(one) is type(method)]
-    return names[0] if names else type(method).__name__
+    return names[0] if names else class_address(method)
 
 
 def describe_method(name: str, fields: Mapping[str, Any]) -> str:
@@ -92,9 +113,10 @@ def _check(name: str, default: Method, field: str, value: Any) -> None:
     """Refuse a value of the wrong kind now, with its name, not in the middle of training."""
     hint = get_type_hints(type(default))[field]
     choices = get_args(hint)
-    fits = value in choices if choices else isinstance(value, (int, float)) and not isinstance(value, bool)
+    plain = {bool: (bool, "true or false"), str: (str, "a text")}.get(hint, ((int, float), "a number"))
+    fits = value in choices if choices else isinstance(value, plain[0]) and (isinstance(value, bool) == (hint is bool))
     if not fits:
-        wanted = f"one of {', '.join(map(str, choices))}" if choices else "a number"
+        wanted = f"one of {', '.join(map(str, choices))}" if choices else plain[1]
         close = nearest(str(value), map(str, choices))
         raise InputError(f"field {field} of method {name} must be {wanted}, not {value!r}{close}")
 
@@ -125,4 +147,6 @@ __all__ = [
     "learnable",
     "method",
     "name_of",
+    "recorded_name",
+    "require_learnable_method",
 ]

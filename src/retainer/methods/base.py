@@ -5,6 +5,7 @@ Nothing here imports torch at run time, so a list of methods costs nothing; tens
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from math import isfinite
@@ -26,6 +27,10 @@ IGNORE = -100
 """The label of a position that is not the first piece of a word: padding, special pieces, tails of words."""
 
 
+def _as_it_is(count: Tensor) -> Tensor:
+    return count
+
+
 @dataclass(frozen=True)
 class Tokens:
     """Positions and their given labels. ``rows`` are word numbers in the slice; ``old`` counts the teacher's labels.
@@ -43,6 +48,8 @@ class Tokens:
     """The number of the sentence of every word; known for a whole slice, not for a batch."""
     synthetic: Tensor | None = None
     """Which words are made up, for a review; known for a whole slice, not for a batch."""
+    total: Callable[[Tensor], Tensor] = _as_it_is
+    """Makes a number of words here one of the whole batch, of which another process may hold a part."""
 
     @cached_property
     def labelled(self) -> Tensor:
@@ -92,6 +99,9 @@ class Method:
     """Defects of released code outside the method that belong to it; only the bench takes a method that has some."""
     joint: ClassVar[bool] = False
     """Whether the method starts from the encoder and sees all data so far: an upper bound, not a contender."""
+    several_devices: ClassVar[bool] = False
+    """Whether a run of several processes was tested to learn what one process learns; every mean in ``losses`` must
+    then be over the words of all of them (``Tokens.total``). Others refuse such a run."""
     partial: ClassVar[bool] = False
     """Whether, as such, it sees in every slice only the types of that slice's own task."""
 
