@@ -1,1 +1,1 @@
-"""Versions on disk: the folder, its lineage and card, verify, rollback, and changes of its types."""
+"""Versions on disk: folder, lineage and card, verify, rollback, changes of types."""
