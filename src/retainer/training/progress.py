@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
-from typing import Any, TextIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
 from retainer.decimals import decimals
 from retainer.errors import printable, shortened
 from retainer.plurals import duration
+
+if TYPE_CHECKING:
+    from retainer.versions.version import Version
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,9 @@ class Progress:
 
     def finish(self) -> None:
         """Hear that the task is over."""
+
+    def learned(self, version: Version, out: Path) -> None:
+        """Hear that the new version lies in a folder."""
 
 
 class QuietProgress(Progress):
