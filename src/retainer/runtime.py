@@ -12,6 +12,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,24 @@ MPS_SECONDS = 10.0
 """How long it may take to start or to end the service."""
 
 
+@dataclass(frozen=True)
+class Launch:
+    """Which of several processes this one is: its number in the run, how many there are, its number on this machine."""
+
+    rank: int = 0
+    size: int = 1
+    local_rank: int = 0
+
+
+def launch() -> Launch:
+    """Return what torchrun says about this process; without torchrun it is alone.
+
+    RANK and WORLD_SIZE alone mean nothing: some clusters set them for every program.
+    """
+    said = [os.environ.get(name, "") for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK")]
+    return Launch(*map(int, said)) if all(value.isdecimal() for value in said) else Launch()
+
+
 def settle_threads() -> None:
     """Make idle threads sleep instead of spin, before torch starts any.
 
@@ -35,12 +54,13 @@ def settle_threads() -> None:
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.environ.setdefault("KMP_BLOCKTIME", "0")
-    os.environ.setdefault("OMP_NUM_THREADS", str(min(_cores(), 16)))
+    os.environ.setdefault("OMP_NUM_THREADS", str(min(cores(), 16)))
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import os
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ import torch
 from retainer.data.corpus import Corpus
 from retainer.data.spans import Sentence, Span
 from retainer.methods import METHODS
+from retainer.methods import method as find_method
 from retainer.methods.passes import BACKWARD, forward_passes
 from retainer.model.predict import run_tagger
 from retainer.model.quirks import NONE
@@ -21,12 +23,15 @@ from retainer.training.step import TrainingStep
 from retainer.training.task_data import TaskData
 from retainer.versions.version import load
 
-NAMES = [name for name, one in METHODS.items() if not one.joint and one.quirks == NONE]
+OTHERS = os.environ.get("RETAINER_CONTRACT", "")
+"""Methods of other packages to run the contract over instead of ours, as package.module:Class, separated by commas."""
+OURS = [name for name, one in METHODS.items() if not one.joint and one.quirks == NONE]
+NAMES = OTHERS.split(",") if OTHERS else OURS
 ONCE = Recipe(epochs=1, batch=8, lr=1e-3, holdout=0)
 
 
 def prepared_for(name, version, corpus):
-    return prepare(version.tagger, TaskData(corpus, ("city",)), METHODS[name], ONCE)
+    return prepare(version.tagger, TaskData(corpus, ("city",)), find_method(name), ONCE)
 
 
 def train(prepared, steps):
@@ -87,7 +92,7 @@ class TestEveryMethod:
         """More data for what the model knows: no new row, and every artist is annotated."""
         data = [s.with_spans(Span(x.start, x.end, "artist") for x in s.spans) for s in ODD[odd]]
         corpus = Corpus(tuple(data), "test", "generated", "IOB2")
-        prepared = prepare(first.tagger, TaskData(corpus, (), retaught=("artist",)), METHODS[name], ONCE)
+        prepared = prepare(first.tagger, TaskData(corpus, (), retaught=("artist",)), find_method(name), ONCE)
         for step in train(prepared, 2):
             assert torch.isfinite(step.log[: int(step.step)]).all()
         student = prepared.student
@@ -108,7 +113,7 @@ class TestEveryMethod:
         assert all(torch.equal(before[key], tensor) for key, tensor in first.tagger.state_dict().items())
         moved = {key for key, parameter in prepared.student.named_parameters() if parameter.grad is not None}
         assert any(key.startswith("head.new") for key in moved)
-        assert any(key.startswith("network") for key in moved) == (METHODS[name].trainable == "all")
+        assert any(key.startswith("network") for key in moved) == (find_method(name).trainable == "all")
         assert step.log[0].isfinite().all()
 
     def test_the_same_seed_the_same_version_saved_and_loaded(self, name, first, few, tmp_path):
@@ -146,7 +151,7 @@ class TestEveryMethod:
 
         monkeypatch.setattr(type(first.tagger), "_encode", counting)
         list(train(prepared_for(name, first, corpus_of(*[("new york", (Span(0, 2, "city"),))] * 16)), 2))
-        counted = forward_passes(METHODS[name], epochs=1) / (3 if METHODS[name].reviews else 1)
+        counted = forward_passes(find_method(name), epochs=1) / (3 if find_method(name).reviews else 1)
         assert sum(made) / 16 == pytest.approx(counted, rel=0.05), "of few sentences no exact share has a second look"
 
     def test_memory_does_not_grow_with_steps(self, name, first, city):
@@ -168,5 +173,5 @@ class TestEveryMethod:
         )
         list(train(prepared_for(name, first, city), 1))
         wanted = {"layers": "output_hidden_states", "maps": "output_attentions"}
-        allowed = {wanted[need] for need in METHODS[name].needs if need in wanted}
+        allowed = {wanted[need] for need in find_method(name).needs if need in wanted}
         assert {key for kw in asked for key in kw} == allowed

@@ -7,7 +7,7 @@ from math import log
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from retainer.methods.base import IGNORE, Clock, Method, Need, Tokens
-from retainer.methods.terms import cross_entropy, distillation, growth, share
+from retainer.methods.terms import count, cross_entropy, distillation, growth, share
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -49,6 +49,7 @@ class CPFD(Method):
     needs_teacher: ClassVar[bool] = True
     needs: ClassVar[frozenset[Need]] = frozenset({"maps"})
     leaves_doubtful: ClassVar[bool] = True
+    several_devices: ClassVar[bool] = True
 
     distil_weight: float = 2.0
     """Weight of what is distilled, before it is adapted to the number of labels."""
@@ -83,11 +84,12 @@ class CPFD(Method):
         """Return cross-entropy, distillation and attention."""
         assert isinstance(targets, Weighed), "made by targets"
         weight = self.distil_weight * growth(student, teacher, outside=False)
-        old = share(given.unannotated)
+        words = given.total(given.unannotated.sum())
+        old = given.unannotated / words.clamp(min=1)
         return {
-            "ce": cross_entropy(student.log_p, targets.labels, share(targets.labelled) * targets.weights),
+            "ce": cross_entropy(student.log_p, targets.labels, share(targets.labelled, given) * targets.weights),
             "kd": weight * distillation(student.logits, teacher.logits, old, 1.0, 1.0),
-            "attention": weight * self.attention_weight * attention(student, teacher) * (old.sum() > 0),
+            "attention": weight * self.attention_weight * attention(student, teacher, given) * (words > 0),
         }
 
 
@@ -118,16 +120,17 @@ def weights(slice_: Tokens, labels: Tensor) -> Tensor:
     return believed * (0.5 + ratio.sigmoid()).where(old, believed.new_tensor(1.0))
 
 
-def attention(student: TaggerOutput, teacher: TaggerOutput) -> Tensor:
+def attention(student: TaggerOutput, teacher: TaggerOutput, given: Tokens) -> Tensor:
     """Return the squared distance of pooled attention maps, a mean over layers; padding counts nowhere."""
     assert student.maps and teacher.maps and student.mask is not None, "declared in needs"
     mask = student.mask.to(student.maps[0])
     pairs, keys = mask.unsqueeze(-1) * mask.unsqueeze(-2), mask.unsqueeze(-2)
     queries = mask[:, None, :, None]
+    all_pairs, all_keys = count(pairs, given), count(keys, given)
     total = student.logits.new_zeros(())
     for ours, theirs in zip(student.maps, teacher.maps, strict=True):
         apart = ours.float() - theirs.float()
-        heads = (apart.mean(dim=1) ** 2 * pairs).sum() / pairs.sum().clamp(min=1)
+        heads = (apart.mean(dim=1) ** 2 * pairs).sum() / all_pairs
         pooled = (apart * queries).sum(dim=2) / queries.sum(dim=2).clamp(min=1)
-        total = total + heads + (pooled**2 * keys).sum() / (keys.sum().clamp(min=1) * apart.shape[1])
+        total = total + heads + (pooled**2 * keys).sum() / (all_keys * apart.shape[1])
     return total / len(student.maps)

@@ -20,4 +20,4 @@ class Finetune(Method):
 
     def losses(self, student: TaggerOutput, teacher: TaggerOutput, given: Tokens, targets: Tokens) -> dict[str, Tensor]:
         """Return the cross-entropy with the given labels."""
-        return {"ce": cross_entropy(student.log_p, targets.labels, share(targets.labelled))}
+        return {"ce": cross_entropy(student.log_p, targets.labels, share(targets.labelled, given))}

@@ -13,3 +13,4 @@ class Joint(Finetune):
     """L = CE(y) over all words of a corpus in which every type is annotated. Needs all old data."""
 
     joint: ClassVar[bool] = True
+    several_devices: ClassVar[bool] = True

@@ -18,3 +18,4 @@ class PartialJoint(Joint):
     """
 
     partial: ClassVar[bool] = True
+    several_devices: ClassVar[bool] = False

@@ -31,6 +31,7 @@ class RDP(Method):
     """
 
     needs_teacher: ClassVar[bool] = True
+    several_devices: ClassVar[bool] = True
 
     relation_weight: float = 0.3
     """Weight of L_cd (the paper's lambda 1)."""
@@ -67,7 +68,7 @@ class RDP(Method):
         """Return the four terms, weighted."""
         q, log_p = teacher.logits.softmax(dim=-1), student.log_p
         covers = dict.fromkeys(("all", self.relation_words, self.entropy_words, self.distil_words))
-        words = {cover: share(_words(given, cover)) for cover in covers}
+        words = {cover: share(_words(given, cover), given) for cover in covers}
         ce = cross_entropy(log_p, targets.labels, words["all"])
         se = entropy(log_p, words[self.entropy_words])
         kd = soft_cross_entropy(log_p, q, words[self.distil_words])

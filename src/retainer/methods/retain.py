@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from retainer.errors import InputError
 from retainer.methods.base import Method, Tokens
-from retainer.methods.terms import cross_entropy, share, soft_cross_entropy
+from retainer.methods.terms import count, cross_entropy, share, soft_cross_entropy
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,6 +32,7 @@ class Retain(Method):
     """
 
     needs_teacher: ClassVar[bool] = True
+    several_devices: ClassVar[bool] = True
 
     mean: Literal["words", "terms"] = "words"
     """One mean over all words, or one over the annotated words and one over the others."""
@@ -65,10 +66,10 @@ class Retain(Method):
         q = teacher.logits.softmax(dim=-1)
         annotated, others = given.annotated, given.unannotated
         if self.mean == "words":
-            words = given.labelled.sum().clamp(min=1)
+            words = count(given.labelled, given)
             annotated, others = annotated / words, others / words
         else:
-            annotated, others = share(annotated), share(others)
+            annotated, others = share(annotated, given), share(others, given)
         terms = {
             "ce": cross_entropy(student.log_p, given.labels, annotated),
             "kd": soft_cross_entropy(student.log_p, q, others),

@@ -27,6 +27,7 @@ class TBCL(RDP):
     """
 
     needs_teacher: ClassVar[bool] = True
+    several_devices: ClassVar[bool] = False
 
     consistency_weight: float = 0.01
     """Weight of the difference between the two looks."""

@@ -11,12 +11,22 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from retainer.methods.base import Tokens
     from retainer.model.tagger_output import TaggerOutput
 
 
-def share(mask: Tensor) -> Tensor:
-    """Return the weight of every position in a mean over the masked ones, without asking the device how many."""
-    return mask / mask.sum().clamp(min=1)
+def share(mask: Tensor, batch: Tokens | None = None) -> Tensor:
+    """Return the weight of every position in a mean over the masked ones, without asking the device how many.
+
+    The mean is over the whole of a ``batch``, also where other processes hold parts of it.
+    """
+    return mask / count(mask, batch)
+
+
+def count(mask: Tensor, batch: Tokens | None = None) -> Tensor:
+    """Return how many positions are masked, in the whole of a batch if one is given; at least 1, to divide by."""
+    own = mask.sum()
+    return (own if batch is None else batch.total(own)).clamp(min=1)
 
 
 def cross_entropy(log_p: Tensor, labels: Tensor, share: Tensor) -> Tensor:

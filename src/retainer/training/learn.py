@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import math
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,27 +14,23 @@ from pathlib import Path
 from typing import Any
 
 from retainer.comparison.task_effect import MeasuredEffect, measure_effect, task_effect
-from retainer.data.picked import are_picked
-from retainer.errors import InputError, disk_refusals
+from retainer.errors import InputError, LostProcess, disk_refusals
 from retainer.files import require_free, require_room
 from retainer.methods import DEFAULT_METHOD, Method
 from retainer.model.tagger import Tagger
 from retainer.runtime import repeatable
-from retainer.training.blend import settle
 from retainer.training.checkpoint import Checkpoint, key_of
-from retainer.training.evidence import Evidence
-from retainer.training.label_shift import shares_in, text_offsets
 from retainer.training.learn_task import LearnTask
 from retainer.training.loop import Diverged, TrainingLoop
 from retainer.training.prepare import Rehearsal, prepare
 from retainer.training.prevalence import prevalence
-from retainer.training.prior import Offsets, corrected
 from retainer.training.progress import Progress
 from retainer.training.recipe import Recipe
 from retainer.training.rehearsal import synthetic_sentences, with_generator
 from retainer.training.reproduce import Reproduction, record_of
 from retainer.training.request import Data, LearnRequest, RunOptions
 from retainer.training.run_lock import lock_file, run_lock
+from retainer.training.settled import settled
 from retainer.training.text import Text
 from retainer.versions.lineage import RECORD_FILE, Lineage
 from retainer.versions.stored_parent import require_storable_parent
@@ -92,7 +89,7 @@ def learn(
 
 def learn_version(request: LearnRequest, options: RunOptions) -> Version:
     """Carry out a request, and return the next version."""
-    if options.out is not None:
+    if options.out is not None and options.ranks.leads:
         _forget_finished_run(request, options.out, options.state)
         require_free(options.out)
     if options.reproduces is not None:
@@ -108,8 +105,8 @@ def learn_version(request: LearnRequest, options: RunOptions) -> Version:
     for note in task.notes:
         options.progress.note(note)
     run = _Run(task, options)
-    if options.state is None:
-        return run.repeatable_if_possible()
+    if options.state is None or not options.ranks.leads:
+        return run.without_writing()
     with run_lock(options.state, options.out or options.state):
         return _learn_and_write(run, options, parent)
 
@@ -137,12 +134,14 @@ def _learn_and_write(run: _Run, options: RunOptions, parent: Path | None) -> Ver
                 version.save(options.out, keep_parent=parent)
     except Diverged:
         raise
-    except (KeyboardInterrupt, InputError, OSError):
+    except (KeyboardInterrupt, InputError, LostProcess, OSError):
         if run.checkpoint is not None:
             run.checkpoint.flush()
         raise
     if run.checkpoint is not None:
         run.checkpoint.remove()
+    if options.out is not None:
+        options.progress.learned(version, options.out)
     return version
 
 
@@ -159,7 +158,17 @@ class _Run:
         folder, seconds = self.options.state, self.options.checkpoint_seconds
         if folder is None:
             return None
-        return Checkpoint(folder, key_of(self.task.facts), seconds, self.options.progress.warn)
+        interval = seconds if self.options.ranks.leads else math.inf
+        return Checkpoint(folder, key_of(self.task.facts), interval, self.options.progress.warn)
+
+    def without_writing(self) -> Version:
+        """Learn without writing anything; if the first process of the run is gone, keep the state in its place."""
+        try:
+            return self.repeatable_if_possible()
+        except LostProcess:
+            if self.checkpoint is not None and self.options.ranks.takes_over():
+                self.checkpoint.flush()
+            raise
 
     def repeatable_if_possible(self) -> Version:
         """Train with repeatable kernels alone; an encoder that has an operation without one trains all the same."""
@@ -177,31 +186,13 @@ class _Run:
         task = self.task
         with repeatable(task.version.tagger.device, task.seed, strict=strict):
             student, loop = self._rehearsed() if task.method.reviews else self._trained(self.checkpoint)
-            student, offsets, share = self._settled(student)
-            lineage = _lineage(task, loop, student, self.options.measure)
+            student, offsets, share = settled(student, task, self.options.ranks)
+            lineage = _lineage(task, loop, student, self.options.measure and self.options.ranks.leads)
             version = Version(student, dataclasses.replace(lineage, prior=offsets, blend=share))
             if not task.method.reviews:
                 return version
             version = Version(student, version.lineage, task.version.generators)
             return with_generator(version, task.data.train, task.taught, task.seed)
-
-    def _settled(self, student: Tagger) -> tuple[Tagger, Offsets, float]:
-        """Return the student with its prior corrected, and blended on the dev set if its method says so.
-
-        With it, the offsets and the parent's share of the weights; where no correction is asked for, as it is.
-        """
-        task, parent = self.task, self.task.version.tagger
-        if task.recipe.prior == "text" and task.text is not None:
-            data = task.data.train.sentences
-            shares, picked = shares_in(data, task.taught), are_picked(data, task.taught)
-            offsets = text_offsets(student, parent, task.text, shares, picked=picked)
-            return corrected(student, offsets), offsets, 0.0
-        if task.recipe.prior != "dev" or task.dev is None:
-            return student, {}, 0.0
-        evidence = Evidence.of(student, parent, task.dev, task.taught)
-        blend = task.method.blend == "dev" and bool(parent.labels.types)
-        best = settle(student, parent, task.dev, evidence, blend=blend)
-        return corrected(best.tagger, best.offsets), best.offsets, best.share
 
     def _rehearsed(self) -> Trained:
         """Learn, then learn again with a rehearsal of what is old."""
@@ -222,7 +213,7 @@ class _Run:
     def _trained(self, checkpoint: Checkpoint | None, rehearsal: Rehearsal | None = None) -> Trained:
         task, progress = self.task, self.options.progress
         prepared = prepare(task.version.tagger, task.data, task.method, task.recipe, rehearsal)
-        loop = TrainingLoop(prepared, task.recipe, task.seed, progress)
+        loop = TrainingLoop(prepared, task.recipe, task.seed, progress, self.options.ranks)
         progress.start(f"learning {', '.join(task.taught)}", loop.steps * task.recipe.epochs)
         try:
             return loop.run(checkpoint), loop
@@ -236,7 +227,7 @@ class _Run:
         if self.options.out is None or self.options.state is None or not loop.epoch:
             return error
         place = self.options.state / f"epoch-{loop.epoch}"
-        if not place.exists():
+        if self.options.ranks.leads and not place.exists():
             student = loop.student.settled().eval()
             Version(student, _lineage(self.task, loop, student)).save(place)
         return Diverged(f"{error}; the last good epoch is kept in {place}")
@@ -263,6 +254,7 @@ def _lineage(task: LearnTask, loop: TrainingLoop, student: Tagger, measured: boo
             **({"per_type": {}} if seen is None else _scores(task, seen) | {"prevalence": prevalence(student, task)}),
             "changed_by_growing": loop.task.changed,
             "batch": loop.recipe.batch,
+            **({} if loop.ranks.size == 1 else {"processes": loop.ranks.size}),
             "history": loop.history,
         },
         calibration=_calibration(task, seen),

@@ -21,6 +21,7 @@ from retainer.training.checkpoint import Checkpoint, State, pack_optimizer, unpa
 from retainer.training.early_stopping import EarlyStopping, cloned
 from retainer.training.prepare import PreparedTask
 from retainer.training.progress import Epoch, Progress
+from retainer.training.ranks import ALONE, Ranks
 from retainer.training.recipe import Recipe
 from retainer.training.speed.attention_maps import attention_maps
 from retainer.training.speed.cuda_graph import CudaGraphStep, StepFunction
@@ -35,9 +36,10 @@ class Diverged(InputError):
 class TrainingLoop:
     """The loop over one task. It alone owns the optimizer, the schedule, the clock and the choice of the epoch."""
 
-    def __init__(self, task: PreparedTask, recipe: Recipe, seed: int, progress: Progress) -> None:
-        self.task, self.seed, self.progress = task, seed, progress
+    def __init__(self, task: PreparedTask, recipe: Recipe, seed: int, progress: Progress, ranks: Ranks = ALONE) -> None:
+        self.task, self.seed, self.progress, self.ranks = task, seed, progress, ranks
         self.recipe = recipe.fitted(task.slice_windows)
+        ranks.require_work(self.recipe.batch)
         self.student = task.student
         self.embeddings = EmbeddingSubset(self.student.network, task.encoded, narrow=task.teacher.live is None)
         self.slice = self.embeddings.renumber(task.slice)
@@ -74,9 +76,9 @@ class TrainingLoop:
         return self.student.settled().eval()
 
     def _train(self, checkpoint: Checkpoint | None) -> None:
-        step = TrainingStep(self.task, self.slice, self.recipe)
-        if checkpoint is not None:
-            self._resume(checkpoint, step)
+        step = TrainingStep(self.task, self.slice, self.recipe, self.ranks)
+        self._resume(checkpoint, step)
+        self.ranks.same_weights(self.student)
         run_step = self._step_function(step)
         good = self._state()
         while self.epoch < self.recipe.epochs and not self.stopping.should_stop(self.epoch):
@@ -102,11 +104,11 @@ class TrainingLoop:
         }
         return State(cloned(self.student.state_dict()), {}, self.stopping.weights, facts)
 
-    def _resume(self, checkpoint: Checkpoint, step: TrainingStep) -> None:
+    def _resume(self, checkpoint: Checkpoint | None, step: TrainingStep) -> None:
         """Go on where an earlier run was, if it left a whole state that fits."""
-        state = checkpoint.load(self.student.device)
+        state = self.ranks.same_state(self._kept_state(checkpoint), self.student.device)
         if state is None or state.student.keys() != self.student.state_dict().keys():
-            if checkpoint.file.exists():
+            if checkpoint is not None and checkpoint.file.exists():
                 self.progress.note("an unfinished run with other settings is replaced")
             return
         self.student.load_state_dict(state.student)
@@ -116,14 +118,18 @@ class TrainingLoop:
         self.stopping = EarlyStopping(self.recipe.patience, facts["best"], facts["best_epoch"], state.best)
         self.progress.note(f"resuming an unfinished run after epoch {self.epoch}")
 
+    def _kept_state(self, checkpoint: Checkpoint | None) -> State | None:
+        """Return the state an earlier run has kept; the first process reads it for all."""
+        return checkpoint.load(self.student.device) if checkpoint is not None and self.ranks.leads else None
+
     @property
     def _batch(self) -> int:
         """The most windows of a step."""
         return self.recipe.batch + (0 if self.task.text_windows is None else self.recipe.text_batch)
 
     def _step_function(self, step: TrainingStep) -> StepFunction:
-        """Return the step; recorded and replayed where that is faster."""
-        if self.recipe.capture and self.student.device.type == "cuda":
+        """Return the step; recorded and replayed where that is faster, and no other process is waited for in it."""
+        if self.recipe.capture and self.student.device.type == "cuda" and self.ranks.size == 1:
             return CudaGraphStep(step, self._batch, self.student.device, self.progress.note)
         return step
 
@@ -131,7 +137,7 @@ class TrainingLoop:
         """Make one pass over the slice, then look at the dev set."""
         began = time.perf_counter()
         seed = _mix(self.seed, self.epoch)
-        torch.manual_seed(seed)
+        torch.manual_seed(_mix(seed, self.ranks.rank) if self.ranks.rank else seed)  # dropout differs, batches do not
         step.begin(self.epoch)
         batches = self.batches(seed)
         for number, (windows, length) in enumerate(batches):
@@ -180,10 +186,13 @@ class TrainingLoop:
         a small slice.
         """
         self.epoch += 1
-        score = None if self.dev is None else self.dev.scores(tagger).micro_of(self.dev.counted)
+        score = self.ranks.from_first(lambda: self._dev_score(tagger))
         better = self.stopping.update(self.epoch, score, self.student)
         self.history.append({"losses": losses, "dev": score, "seconds": seconds})
         self.progress.epoch(Epoch(self.epoch, self.recipe.epochs, losses, score, better, seconds))
+
+    def _dev_score(self, tagger: Tagger) -> float | None:
+        return None if self.dev is None else self.dev.scores(tagger).micro_of(self.dev.counted)
 
     def _measure_norm(self) -> None:
         """Find the usual length of a token vector, which folding a cosine head needs."""

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from retainer.data.plugins import is_plugin_address
 from retainer.errors import InputError
 from retainer.methods import METHODS
+from retainer.methods.plugins import method_address
 from retainer.runtime import versions
 from retainer.training.progress import Progress
 from retainer.versions.history import describe_change, short_hash
@@ -75,9 +77,9 @@ def record_of(path: str | Path) -> Lineage:
 
 def _arguments(record: Lineage, folder: Path, rest: Sequence[str]) -> list[str]:
     """Write a record as arguments; a method or a recipe that is given on the command line takes its own numbers."""
-    fields = {} if _has(rest, "--method") else record.fields
+    fields = {} if _has(rest, "--method") and not _names_plugin(record, rest) else record.fields
     recipe = {} if _has(rest, "--recipe") else record.recipe
-    made = [f"--method={_method(record.method)}", f"--seed={record.seed}"]
+    made = [*_method_argument(record, rest), f"--seed={record.seed}"]
     made += [f"--set.{name}={_text(value)}" for name, value in {**recipe, **fields}.items()]
     types = [*record.tasks[-1], *record.again]
     if set(types) == set(record.data.get("entities", ())) and not any("," in type_ for type_ in types):
@@ -85,6 +87,26 @@ def _arguments(record: Lineage, folder: Path, rest: Sequence[str]) -> list[str]:
     if not _has(rest, "--from"):
         made.append(f"--from={_start(record, folder)}")
     return made
+
+
+def _method_argument(record: Lineage, rest: Sequence[str]) -> list[str]:
+    """Name the method, unless it is of another package: a record runs no code, so the user must name that again."""
+    if not is_plugin_address(record.method):
+        return [f"--method={_method(record.method)}"]
+    if not _has(rest, "--method"):
+        raise InputError(
+            f"the version was learned with {record.method}, a method of another package, and a record runs no code; "
+            f"if you trust it, name it again: --method {record.method}"
+        )
+    return []
+
+
+def _names_plugin(record: Lineage, rest: Sequence[str]) -> bool:
+    """Say whether the command line names the method of another package that a record names, by class or entry point."""
+    given = [*rest, ""]
+    names = [given[at + 1] if word == "--method" else word.partition("--method=")[2] for at, word in enumerate(rest)]
+    name = next((name for name in reversed(names) if name), "")
+    return is_plugin_address(record.method) and method_address(name) == record.method
 
 
 def _has(argv: Sequence[str], flag: str) -> bool:

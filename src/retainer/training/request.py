@@ -10,14 +10,15 @@ from pathlib import Path
 from retainer.data.corpus import Corpus
 from retainer.data.io import read
 from retainer.data.tasks import hide, require_types, say_complete
-from retainer.errors import InputError, nearest, unknown
-from retainer.methods import DEFAULT_METHOD, METHODS, Method, learnable, name_of
+from retainer.errors import InputError, nearest
+from retainer.methods import DEFAULT_METHOD, Method, name_of, recorded_name, require_learnable_method
 from retainer.methods import method as find_method
 from retainer.model.onnx import Exported
 from retainer.runtime import pick_device
 from retainer.training.learn_task import LearnTask
 from retainer.training.prior_source import prior_source
 from retainer.training.progress import Progress
+from retainer.training.ranks import ALONE, Ranks
 from retainer.training.recipe import ENOUGH_TO_SELECT, Recipe
 from retainer.training.reproduce import Reproduction
 from retainer.training.task_data import SplitRows, TaskData, hold_out, take_out
@@ -43,6 +44,8 @@ class RunOptions:
     """Whether both versions look at the dev set once in the end."""
     reproduces: Reproduction | None = None
     """The run to repeat: other data and another start than its own are refused."""
+    ranks: Ranks = ALONE
+    """The processes that learn together; the first of them writes and reports."""
 
     @property
     def state(self) -> Path | None:
@@ -76,6 +79,10 @@ class LearnRequest:
         """What a prior can be corrected on."""
         return {name for name in ("dev", "text") if getattr(self, name) is not None}
 
+    def _called(self, method: Method) -> str:
+        """Return the name a method was asked for by."""
+        return self.method_name or (self.method if isinstance(self.method, str) else name_of(method))
+
     def resolve(self) -> LearnTask:
         """Look everything up, and check all that can be wrong before anything is computed."""
         method = _named_method(self.method) if isinstance(self.method, str) else self.method
@@ -104,7 +111,7 @@ class LearnRequest:
         return LearnTask(
             version=version,
             method=method,
-            method_name=self.method_name or (self.method if isinstance(self.method, str) else name_of(method)),
+            method_name=recorded_name(self._called(method), method),
             recipe=self.recipe.changed({"prior": prior}),
             seed=self.seed,
             corpus=corpus,
@@ -150,8 +157,7 @@ class LearnRequest:
 
 def _named_method(name: str) -> Method:
     """Return a method by its name; a misspelt one is compared with those that can learn here, not with bench's own."""
-    if name not in METHODS:
-        raise unknown("method", name, learnable())
+    require_learnable_method(name)
     return find_method(name)
 
 

@@ -7,6 +7,7 @@ can be recorded once for every shape of a batch and replayed (``speed.cuda_graph
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -20,6 +21,7 @@ from retainer.model.tagger import Tagger
 from retainer.model.tagger_output import TaggerOutput
 from retainer.training.embedding_gradient import repeatable_embeddings
 from retainer.training.prepare import PreparedTask
+from retainer.training.ranks import ALONE, Ranks
 from retainer.training.recipe import Recipe
 from retainer.training.speed.mixed_precision import FullPrecision, MixedPrecision, has_bfloat16
 from retainer.training.teacher_targets import merge_into_outside
@@ -31,8 +33,8 @@ class TrainingStep:
     names: tuple[str, ...] = ()
     log: Tensor
 
-    def __init__(self, task: PreparedTask, slice_: Encoded, recipe: Recipe) -> None:
-        self.task, self.slice, self.recipe = task, slice_, recipe
+    def __init__(self, task: PreparedTask, slice_: Encoded, recipe: Recipe, ranks: Ranks = ALONE) -> None:
+        self.task, self.slice, self.recipe, self.ranks = task, slice_, recipe, ranks
         student, device = task.student, task.student.device
         _freeze(student, recipe, task)
         half = recipe.precision == "auto" and has_bfloat16(device)
@@ -63,36 +65,44 @@ class TrainingStep:
         values = torch.stack(list(terms.values()))
         values.sum().backward()  # type: ignore[no-untyped-call]
         self.arithmetic.collect()
+        values = self.ranks.add_up(self._parameters, values.detach())
         self._update()
         self.arithmetic.refresh()
-        self._note(terms, values.detach())
+        self._note(terms, values)
         self.step += 1
 
     def _terms(self, windows: Tensor, length: int) -> dict[str, Tensor]:
         task = self.task
-        batch = self.slice.batch(windows, length)
+        batch = self.slice.batch(self.ranks.part(windows), length)
+        if idle := self.ranks.is_idle(windows):
+            batch = replace(batch, words=torch.full_like(batch.words, -1))
         rows = batch.words.flatten()
         labels = task.tokens.labels[rows.clamp(min=0)].masked_fill(rows < 0, IGNORE)
-        given = Tokens(labels, rows, task.tokens.outside, task.tokens.old)
-        student = self._with_open_labels(self._student_output(batch, given), given)
+        given = Tokens(labels, rows, task.tokens.outside, task.tokens.old, total=self.ranks.total)
+        student = self._with_open_labels(self._student_output(batch, given, len(windows)), given)
+        if idle and student.mask is not None:
+            student = replace(student, mask=torch.zeros_like(student.mask))
         clock = Clock(self.step // self.steps, self.recipe.epochs, self.step, self.recipe.epochs * self.steps)
         with torch.no_grad():
             teacher = task.teacher.outputs(batch, task.method.needs)
             targets = task.method.targets(given, teacher, task.memory, clock)
         return task.method.losses(student, teacher, given, targets)
 
-    def _student_output(self, batch: Batch, given: Tokens) -> TaggerOutput:
-        """Return the student's output for a batch, and for what else the method wants it to look at."""
+    def _student_output(self, batch: Batch, given: Tokens, size: int) -> TaggerOutput:
+        """Return the student's output for a batch, and for what else the method wants it to look at.
+
+        ``size`` is that of the batch of all processes.
+        """
         method, tagger = self.task.method, self.arithmetic.tagger
         student = tagger.outputs(batch, method.needs)
         if (gone := method.leave_out(given)) is not None:
-            student = replace(student, second_view=self._second_look(batch, gone.view_as(batch.ids)))
+            student = replace(student, second_view=self._second_look(batch, gone.view_as(batch.ids), size))
         if (matches := method.matches(given, self.task.memory)) is not None:
             with torch.no_grad():
                 student = replace(student, matched=tagger.head(self.epoch_vectors[matches.clamp(min=0)]))
         return student
 
-    def _second_look(self, batch: Batch, gone: Tensor) -> TaggerOutput | None:
+    def _second_look(self, batch: Batch, gone: Tensor, size: int) -> TaggerOutput | None:
         """Return the student's output for sentences without some words; None where nothing is left out.
 
         A part of the batch is a random part, for batches are shuffled. Where a step may ask which sentences have lost
@@ -102,12 +112,12 @@ class TrainingStep:
         if share is None:
             rest, places = self.slice.without(batch, gone)
             return _moved(tagger.outputs(rest), places)
-        first = gone[: max(1, round(share * self._own_rows(len(gone))))]
+        first = gone[: self.ranks.rows_among(max(1, round(share * self._own_rows(size))))]
         rows = torch.arange(len(first), device=gone.device)
         if self.asks:
             rows = first.any(dim=1).nonzero().flatten()
-            if not len(rows):
-                return None
+        if not len(rows):
+            return None
         part = Batch(batch.ids[rows], batch.mask[rows], batch.words[rows])
         rest, places = self.slice.without(part, gone[rows])
         if self.asks:
@@ -127,6 +137,11 @@ class TrainingStep:
         logits = merge_into_outside(student.logits, open_, given.outside)
         second = student.second_view and self._with_open_labels(student.second_view, given)
         return replace(student, logits=logits, second_view=second)
+
+    @cached_property
+    def _parameters(self) -> list[Tensor]:
+        """What the optimizer moves."""
+        return [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
 
     def _update(self) -> None:
         groups = self.optimizer.param_groups
