@@ -20,6 +20,8 @@ from retainer.data.tasks import Plan
 from retainer.errors import InputError
 from retainer.files import sha256, write_bytes, write_text
 from retainer.methods import METHODS, Method
+from retainer.methods import method as find_method
+from retainer.methods.plugins import class_address
 from retainer.model.builtin import builtin_folder
 from retainer.training.recipe import RECIPES, Recipe
 
@@ -75,7 +77,7 @@ class Cell:
     def variant(self) -> str:
         """What is not the default about it, in words; nothing if nothing is."""
         name, changed = min(((name, self._unlike(name)) for name in RECIPES), key=lambda pair: len(pair[1]))
-        fields = _unlike(asdict(self.method), asdict(METHODS[self.name]))
+        fields = _unlike(asdict(self.method), asdict(find_method(self.name)))
         parts = [] if name == "retainer" else [f"recipe {name}"]
         parts += [f"{field}={value}" for field, value in (changed | fields).items()]
         parts += [f"pool={self.pool}"] if self.pool else []
@@ -94,7 +96,7 @@ class Cell:
     def key(self, plan: Plan) -> str:
         """Return the hash of everything that determines the result."""
         weights = weights_of(self.encoder)
-        kind = {"class": type(self.method).__name__, "quirks": asdict(self.method.quirks)}
+        kind = {"class": _class(self.name, self.method), "quirks": asdict(self.method.quirks)}
         facts = {**self.configuration, "kind": kind, "weights": weights, "plan": plan.outline, "seed": self.seed}
         if self.method.joint:  # every task starts at the encoder, so there are no old rows
             facts["recipe"] = facts["recipe"] | {"freeze_old_rows": False}
@@ -105,6 +107,11 @@ class Cell:
         task = {"slice": list(plan.slices[0]), "types": list(plan.groups[0]), "files": plan.outline["files"]}
         recipe = {name: value for name, value in _recipe(self.recipe).items() if name not in LATER}
         return digest({"recipe": recipe, "weights": weights_of(self.encoder), **task, "seed": self.seed})
+
+
+def _class(name: str, method: Method) -> str:
+    """Return the name of a method's class, with its module if it is of another package: those may be named alike."""
+    return type(method).__name__ if name in METHODS else class_address(method)
 
 
 def _recipe(recipe: Recipe) -> dict[str, Any]:

@@ -18,6 +18,9 @@ class BenchProgress(Progress):
     def cell(self, cell: Cell, result: CellResult) -> None:
         """Report a cell, measured now or before."""
 
+    def measured(self, cell: Cell, result: CellResult) -> None:
+        """Report that a cell was measured now; ``cell`` has heard of it before."""
+
 
 class StderrWarnings(Progress):
     """Reports nothing of a cell but what went wrong while its state was kept, in whatever process it is measured."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock
 
@@ -50,35 +49,42 @@ class Bench:
         types = cell.setting.types or self.types
         return _plan(self.data, types, cell.setting, cell.seed, cell.method.quirks.lost_last, cell.pool)
 
+    def first_folder(self, cell: Cell) -> Path:
+        """Return the place of the first version of a cell."""
+        return self.out / "bases" / cell.base_key(self.plan(cell))[:32]
+
     def finished(self, cell: Cell) -> CellResult | None:
         """Return a cell that need not be measured again."""
         return None if self.rerun else finished_result(cell.file(self.out), cell.key(self.plan(cell)))
 
     def first(self, cell: Cell) -> Version:
         """Return the first version of a cell; the first process that needs it learns it, the others load it."""
-        tasks = self.plan(cell)
-        folder = self.out / "bases" / cell.base_key(tasks)[:32]
+        folder = self.first_folder(cell)
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(folder.with_suffix(".lock")):
             if not folder.exists():
-                start, task = load(cell.encoder, device=self.device, head=cell.recipe.head), tasks.task(1)
-                request = LearnRequest(
-                    task.train,
-                    start,
-                    method=FIRST_METHOD,
-                    recipe=cell.recipe,
-                    seed=cell.seed,
-                    dev=task.dev,
-                    device=self.device,
-                )
-                learn_version(request, RunOptions(out=folder, measure=False))
+                self.learn_first(cell, folder)
         return load(folder, device=self.device)
+
+    def learn_first(self, cell: Cell, folder: Path) -> None:
+        """Learn the first version of a cell."""
+        start, task = load(cell.encoder, device=self.device, head=cell.recipe.head), self.plan(cell).task(1)
+        request = LearnRequest(
+            task.train,
+            start,
+            method=FIRST_METHOD,
+            recipe=cell.recipe,
+            seed=cell.seed,
+            dev=task.dev,
+            device=self.device,
+        )
+        learn_version(request, RunOptions(out=folder, measure=False))
 
     def keep_gold(self, cells: Sequence[Cell]) -> None:
         """Write the entities of the whole test set beside the cells: what their spans are scored by later."""
         for name, cell in {cell.preset: cell for cell in cells}.items():
             self.plan(cell)  # refuses data without a test file
-            save_gold(self.out / name, _parts(self.data)[2])
+            save_gold(self.out / name, splits_of(self.data).test or ())
 
     def measure(self, cell: Cell) -> CellResult:
         """Measure a cell and write it."""
@@ -87,19 +93,32 @@ class Bench:
         with FileLock(file.with_suffix(".lock")):
             if known := self.finished(cell):
                 return known
-            key = cell.key(tasks)
-            state = CellState(self.out / "unfinished" / key[:32], key, self.interval)
+            state = self.state(cell, cell.key(tasks))
             if self.rerun:
                 state.remove()
-            peak_memory(pick_device(self.device), begin=True)
-            done = state.load(self.device)
-            for result in self._results(cell, tasks, done, state.folder):
-                done.add(result.task_scores, pack(result.spans), result.version)
-                if cell.method.quirks == NONE:  # the defects of released code have no place in a saved version
-                    state.save(done)
-            measured = _result(cell, done, key, peak_memory(pick_device(self.device)))
-            save_result(file, measured, done.found)
-            state.remove()
+            done, peak_bytes = self.tasks_done(cell, state)
+            return self.keep(cell, done, peak_bytes)
+
+    def state(self, cell: Cell, key: str) -> CellState:
+        """Return where the state of an unfinished cell is kept."""
+        return CellState(self.out / "unfinished" / key[:32], key, self.interval)
+
+    def tasks_done(self, cell: Cell, state: CellState) -> tuple[FinishedTasks, int | None]:
+        """Learn the tasks of a cell that its state has not finished; return all of them, and the peak of memory."""
+        peak_memory(pick_device(self.device), begin=True)
+        done = state.load(self.device)
+        for result in self._results(cell, self.plan(cell), done, state.folder):
+            done.add(result.task_scores, pack(result.spans), result.version)
+            if cell.method.quirks == NONE:  # the defects of released code have no place in a saved version
+                state.save(done)
+        return done, peak_memory(pick_device(self.device))
+
+    def keep(self, cell: Cell, done: FinishedTasks, peak_bytes: int | None) -> CellResult:
+        """Write a cell whose tasks are all done, and forget its state."""
+        key = cell.key(self.plan(cell))
+        measured = _result(cell, done, key, peak_bytes)
+        save_result(cell.file(self.out), measured, done.found)
+        self.state(cell, key).remove()
         return measured
 
     def _results(self, cell: Cell, tasks: Plan, done: FinishedTasks, state: Path) -> Iterator[TaskResult]:
@@ -142,7 +161,7 @@ def _result(cell: Cell, done: FinishedTasks, key: str, peak_bytes: int | None) -
 
 @lru_cache(maxsize=64)
 def _plan(data: Path, types: tuple[str, ...], setting: Setting, seed: int, lost_last: bool, pool: float) -> Plan:
-    train, dev, test = _parts(data)
+    train, dev, test = splits_of(data)
     if dev is None or test is None:
         raise InputError(f"{data} has no {'dev' if dev is None else 'test'} file; a bench needs train, dev and test")
     parts = [replace(part, sentences=part.sentences[: -1 if lost_last else None]) for part in (train, dev, test)]
@@ -150,12 +169,32 @@ def _plan(data: Path, types: tuple[str, ...], setting: Setting, seed: int, lost_
 
 
 @lru_cache(maxsize=1)
-def _parts(data: Path) -> Any:
-    return read_splits(data)
+def splits_of(data: Path) -> Splits:
+    """Return the splits of a corpus, which is read once."""
+    return _SENT.get(data) or read_splits(data)
 
 
-def run_bench(bench: Bench, cells: Sequence[Cell], jobs: int, progress: BenchProgress) -> list[CellResult]:
-    """Measure what is missing, and return all cells in their order."""
+_SENT: dict[Path, Splits] = {}
+"""Corpora that came from elsewhere, by the path they have there: this machine need not hold their files."""
+
+
+def take_splits(data: Path, splits: Splits) -> None:
+    """Use splits that were read elsewhere wherever this path is asked for."""
+    if data not in _SENT:
+        _SENT.clear()
+        _SENT[data] = splits
+        splits_of.cache_clear()
+        _plan.cache_clear()
+
+
+MeasureCells = Callable[[Bench, Sequence[Cell]], Iterator[tuple[Cell, CellResult]]]
+"""Measures cells somewhere, writes them, and yields each when it is finished."""
+
+
+def run_bench(
+    bench: Bench, cells: Sequence[Cell], jobs: int, progress: BenchProgress, measure: MeasureCells | None = None
+) -> list[CellResult]:
+    """Measure what is missing, in processes of this machine unless told where; return all cells in their order."""
     known = {cell: bench.finished(cell) for cell in cells}
     for cell, result in known.items():
         if result is not None:
@@ -164,9 +203,11 @@ def run_bench(bench: Bench, cells: Sequence[Cell], jobs: int, progress: BenchPro
     progress.note(f"{len(cells)} cells, {len(cells) - len(missing)} measured before")
     bench.keep_gold(cells)
     began = time.monotonic()
-    for number, (cell, measured) in enumerate(_measured(bench, missing, jobs), 1):
+    found = _measured(bench, missing, jobs) if measure is None or not missing else measure(bench, missing)
+    for number, (cell, measured) in enumerate(found, 1):
         known[cell] = measured
         progress.cell(cell, measured)
+        progress.measured(cell, measured)
         scores = f"micro {measured.average['micro']:.2f} macro {measured.average['macro']:.2f}"
         left = (time.monotonic() - began) / number * (len(missing) - number)
         progress.note(

@@ -43,8 +43,12 @@ def bench(
     pool: float = 0.0,
     set: dict[str, Any] = {},  # noqa: B006 (the parser needs the kind; it is never changed)
     rerun: bool = False,
+    track: str | None = None,
     json: bool = False,
     device: str = "auto",
+    ray: str | None = None,
+    cpus_per_cell: float = 1.0,
+    gpus_per_cell: float = 0.0,
 ) -> None:
     """Measure methods over the tasks of a benchmark, side by side; what is measured already is not measured again.
 
@@ -56,7 +60,7 @@ def bench(
         single file too, which is cut into parts
     :param out: folder for the cells
     :param setting: FG-1-PG-1 and the like (default: those of the preset)
-    :param methods: methods to measure (default: those of the preset)
+    :param methods: methods to measure, also package.module:Class (default: those of the preset)
     :param seeds: seeds, each with slices and a first version of its own (default: as many as the preset says)
     :param encoder: builtin, a folder, or a hub name
     :param recipe: retainer, or paper (as the literature trained)
@@ -67,20 +71,28 @@ def bench(
         teacher get these sentences without annotation, like the --text of learn (with --set.text_share 0 they do not)
     :param set: any field of the recipe or of a method, such as --set.temperature 0.5
     :param rerun: measure everything again
+    :param track: also write every cell that is measured down as a run in mlflow, tensorboard or wandb (docs/track.md)
     :param json: print the cells as one JSON document
     :param device: auto, cpu or cuda
+    :param ray: measure on a Ray cluster: HOST:PORT of its head, auto, or local for one on this machine
+    :param cpus_per_cell: cores a cell takes of a node, with --ray
+    :param gpus_per_cell: share of a GPU a cell takes, such as 0.25, with --ray
     """
     chosen = _chosen(preset, data, quick, new)
     cells = _Choice(setting, methods, seeds, encoder, recipe, set, pool).cells(chosen)
-    if jobs < 1:
-        raise InputError(f"--jobs must be at least 1, not {jobs}")
+    _require_workers(jobs, ray, cpus_per_cell, gpus_per_cell)
     folder = Path(out) / chosen.name
     table_file = require_writable(folder / "table.md")
+    from retainer.bench.ray_cells import RayCells
     from retainer.bench.run import Bench, run_bench
+    from retainer.bench.tracked_cells import tracked_cells
     from retainer.report.bench.folder import read_bench
 
+    measure = None if ray is None else RayCells(ray, cpus_per_cell, gpus_per_cell)
     with disk_refusals(out), board(cells) as progress:
-        results = run_bench(Bench(Path(data), Path(out), chosen.types, device, rerun), cells, jobs, progress)
+        heard = tracked_cells(track, progress, Path(out))
+        asked = Bench(Path(data), Path(out), chosen.types, device, rerun)
+        results = run_bench(asked, cells, jobs, heard, measure)
     write_document(table_file, bench_markdown(read_bench(folder).rankings))
     if json:
         say_json([result.as_dict() for result in results])
@@ -90,6 +102,16 @@ def bench(
             say_table(table)
         if quick:
             say("\n".join(advice(ranked[0])))
+
+
+def _require_workers(jobs: int, ray: str | None, cpus_per_cell: float, gpus_per_cell: float) -> None:
+    """Refuse numbers of processes and resources that nothing can be measured with."""
+    if jobs < 1:
+        raise InputError(f"--jobs must be at least 1, not {jobs}")
+    if ray is not None and jobs > 1:
+        raise InputError("give either --jobs or --ray: processes of this machine, or tasks of a cluster")
+    if cpus_per_cell < 0 or gpus_per_cell < 0:
+        raise InputError("--cpus-per-cell and --gpus-per-cell take numbers of at least 0")
 
 
 def _chosen(preset: str, data: str, short: bool, new: str) -> Preset:

@@ -1,0 +1,1 @@
+"""Bulk tagging, by processes or on Ray."""
