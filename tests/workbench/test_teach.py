@@ -9,10 +9,12 @@ from retainer.data.tasks import hide
 from retainer.errors import InputError
 from retainer.training import learn as learning
 from retainer.versions.version import load
+from retainer.workbench.annotation import Annotation
 from retainer.workbench.exchange import ImportableData, import_data
 from retainer.workbench.job_lock import is_worked_on, working_on
 from retainer.workbench.readiness import readiness
 from retainer.workbench.teach import teach
+from retainer.workbench.teach_plan import taught_texts
 from retainer.workbench.teach_request import TeachRequest
 
 CITIES = hide(generate(60, seed=5, types=["artist", "city"]), ["city"])
@@ -45,6 +47,8 @@ def test_a_version_comes_out_and_says_where_it_comes_from(taught):
     version = taught.versions.get("v1")
     data = readiness(taught)
     assert (version.parent, version.job, version.texts) == ("first", job.id, data.texts)
+    decided = [text for text in taught.texts.page(limit=1000, decided=True) if not text.held_back]
+    assert taught_texts(taught, "v1") == tuple(text.id for text in decided) and taught_texts(taught, "first") == ()
     assert version.types == ("artist", "city") and version.hash == load(taught.versions.place("v1")).lineage.own_hash
     assert taught.jobs.get(job.id).state == "done" and taught.versions.in_use().name == "first"
     seen = kinds(taught, job)
@@ -56,6 +60,20 @@ def test_a_version_comes_out_and_says_where_it_comes_from(taught):
         "text.jsonl",
         "train.jsonl",
     ]
+
+
+def test_corrections_of_what_a_version_knows_are_taught_too(project, pair):
+    """Nobody need say that a text is complete, and no type need be new."""
+    second = load(pair["v2"], device="cpu")
+    project.versions.add("second", second.lineage.own_hash, types=second.types, elsewhere=pair["v2"])
+    project.versions.use("second", "ann")
+    project.types.ensure(second.types, "ann")
+    for text, sentence in zip(project.texts.add(dict.fromkeys(CITIES), "x").ids, dict.fromkeys(CITIES), strict=True):
+        project.annotations.write(text, Annotation(sentence.character_spans(), True), seen=0, who="ann")
+    job = started(project)
+    teach(project, job, "cpu")
+    assert project.jobs.get(job.id).state == "done", project.jobs.get(job.id).message
+    assert project.versions.get("v1").types == ("artist", "city")
 
 
 def test_a_process_that_was_killed_goes_on_with_the_same_texts(taught, monkeypatch):

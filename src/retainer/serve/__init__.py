@@ -1,1 +1,1 @@
-"""Versions behind HTTP: the server, its routes and limits, and the page (needs the extra ``serve``)."""
+"""Versions behind HTTP: server, routes, limits, page (extra `serve`)."""

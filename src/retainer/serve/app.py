@@ -16,7 +16,8 @@ from starlette.types import ASGIApp
 from retainer.about import __version__
 from retainer.serve.api_docs import docs_routes
 from retainer.serve.assets import asset_paths, asset_routes
-from retainer.serve.guard import PUBLIC_PATHS, Guard, Refusal
+from retainer.serve.guard import LABEL_STUDIO_PATHS, PUBLIC_PATHS, Guard, Refusal
+from retainer.serve.label_studio.backend_routes import label_studio_routes
 from retainer.serve.metrics import Gauge
 from retainer.serve.probes import probe_routes
 from retainer.serve.registry import Registry
@@ -80,6 +81,8 @@ def api_app(registry: Registry, settings: Settings, project: ServedProject | Non
     app.include_router(api_routes(registry, settings))
     for router in () if project is None else project_routes(project, settings):
         app.include_router(router)
+    for router in label_studio_routes(registry, settings, project) if settings.label_studio else ():
+        app.include_router(router)
     app.include_router(probe_routes(registry))
     app.include_router(docs_routes(app))
     app.include_router(asset_routes(settings, workbench=project is not None))
@@ -99,8 +102,17 @@ def _document_limits(document: dict[str, Any], settings: Settings) -> None:
         texts = schemas[AddTexts.__name__]["properties"]["texts"]
         texts["items"]["maxLength"], texts["maxItems"] = limits.characters, limits.texts
     if settings.token:
-        document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        for path, operations in document["paths"].items():
-            if path.startswith("/v1/") or path == "/metrics":
-                for operation in operations.values():
-                    operation["security"] = [{"token": []}]
+        _document_token(document)
+
+
+def _document_token(document: dict[str, Any]) -> None:
+    """Say which paths need the token, and how it may be shown."""
+    schemes = {"token": {"type": "http", "scheme": "bearer"}}
+    for path, operations in document["paths"].items():
+        ways: list[dict[str, list[str]]] = [{"token": []}] if path.startswith("/v1/") or path == "/metrics" else []
+        if path in LABEL_STUDIO_PATHS:
+            schemes["password"] = {"type": "http", "scheme": "basic"}
+            ways = [{"token": []}, {"password": []}]
+        for operation in operations.values() if ways else ():
+            operation["security"] = ways
+    document["components"]["securitySchemes"] = schemes

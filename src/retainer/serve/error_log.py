@@ -11,7 +11,8 @@ from contextlib import contextmanager
 
 LINES_PER_PERIOD = 5
 PERIOD_SECONDS = 10.0
-LOGGERS = ("asyncio", "uvicorn.error")
+LABEL_STUDIO_LOGGER = "retainer.label_studio"
+LOGGERS = ("asyncio", "uvicorn.error", LABEL_STUDIO_LOGGER)
 
 
 class ErrorLog(logging.Handler):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
 import json
 import os
 import traceback
@@ -15,11 +14,16 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from retainer.serve.assets import asset_paths
+from retainer.serve.credentials import shows_token
 from retainer.serve.responses import RETRY_HEADERS, ApiError, bad_request, internal_error, stopping_error
 from retainer.serve.settings import Settings
 
 PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/docs", "/docs.css", "/openapi.json", *asset_paths()})
 """Paths without secrets, which need no token. All others need it, so a new route is protected by default."""
+LABEL_STUDIO_PATHS = frozenset({"/health", "/setup", "/predict", "/versions"})
+"""Paths of the ML backend of Label Studio, which shows the token as a password."""
+WEBHOOK_PATH = "/webhook"
+"""Label Studio shows nothing here, so the route itself decides by the project or by a secret in the address."""
 BODILESS_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 LINGER_SECONDS, LINGER_BYTES = 2.0, 2**26
 """How long, and how much, the rest of a refused request is still read."""
@@ -58,8 +62,8 @@ class Guard:
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
         self._require_host(headers)
-        if scope["path"] not in PUBLIC_PATHS:
-            self._require_token(headers)
+        if not self._is_public(scope["path"]):
+            self._require_token(headers, scope["path"])
         if scope["method"] in BODILESS_METHODS:
             return await self.app(scope, receive, send)
         if self.in_flight >= self.limits.requests:
@@ -82,16 +86,17 @@ class Guard:
                 421, "unknown_host", "this server does not answer to that host name; --allow-host adds names"
             )
 
-    def _require_token(self, headers: Headers) -> None:
-        """Compare in constant time, so that response times do not reveal the token character by character."""
-        if not self.settings.token:
+    def _is_public(self, path: str) -> bool:
+        return path in PUBLIC_PATHS or (self.settings.label_studio and path == WEBHOOK_PATH)
+
+    def _require_token(self, headers: Headers, path: str) -> None:
+        """Refuse a request that does not show the token."""
+        basic = self.settings.label_studio and path in LABEL_STUDIO_PATHS
+        if not self.settings.token or shows_token(headers, self.settings.token, basic=basic):
             return
-        scheme, _, token = headers.get("authorization", "").partition(" ")
-        right = hmac.compare_digest(token.strip().encode(), self.settings.token.encode())
-        if scheme.lower() != "bearer" or not right:
-            raise ApiError(
-                401, "unauthorised", "send the token: Authorization: Bearer TOKEN", {"WWW-Authenticate": "Bearer"}
-            )
+        schemes = 'Bearer, Basic realm="retainer"' if basic else "Bearer"
+        hint = "send the token: Authorization: Bearer TOKEN" + (", or as the password of any user" if basic else "")
+        raise ApiError(401, "unauthorised", hint, {"WWW-Authenticate": schemes})
 
     async def _read_body(self, headers: Headers, receive: Receive) -> bytes:
         """Read a body, and stop when it is too large or too slow."""

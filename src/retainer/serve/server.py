@@ -21,6 +21,7 @@ from retainer.serve.descriptors import ACCEPTS_PER_TURN, describe_limits, raise_
 from retainer.serve.error_log import error_log
 from retainer.serve.registry import Registry
 from retainer.serve.settings import Settings
+from retainer.serve.workbench.next_items import look_at_first_texts
 from retainer.serve.workbench.served_project import ServedProject
 
 DRAIN_SECONDS = 0.3
@@ -196,7 +197,7 @@ async def _serve(
     if watch > 0:
         tasks.add(loop.create_task(registry.watch(watch)))
     if project is not None:
-        tasks.add(loop.create_task(project.runner.run()))
+        tasks |= {loop.create_task(project.runner.run()), loop.create_task(look_at_first_texts(project))}
     await server.serve(sockets=[bound])
     ending = list(tasks)
     for task in ending:

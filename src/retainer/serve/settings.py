@@ -56,6 +56,8 @@ class Settings:
     """Other origins whose pages may send requests (CORS)."""
     hosts: tuple[str, ...] = ()
     """The host names of the server; empty for any. They stop a page elsewhere whose own name points to this machine."""
+    label_studio: bool = False
+    """Whether it is an ML backend of Label Studio too."""
 
     def __post_init__(self) -> None:
         """Refuse origins that a browser would never send."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from retainer.data.spans import Sentence, Span
 from retainer.errors import InputError
@@ -45,17 +46,22 @@ class AnnotatedText:
     when: str = ""
 
 
+_CONFLICTS = {
+    None: "{who} changed text {text} meanwhile; nothing was overwritten, look at it and decide again",
+    "undo": "{who} changed text {text} after you did; nothing was undone, look at it and decide again",
+    "redo": "{who} changed text {text} after your undo; nothing was redone, look at it and decide again",
+}
+
+
 class Conflict(InputError):
     """A change that was made without having seen the one before: its author must look at that and decide."""
 
-    def __init__(self, current: AnnotatedText, change: int = 0) -> None:
-        """Keep what holds now."""
-        super().__init__(
-            f"{current.who} changed text {current.text} meanwhile; nothing was overwritten, look at it and decide again"
-        )
+    def __init__(self, current: AnnotatedText, change: int = 0, way: Literal["undo", "redo"] | None = None) -> None:
+        """Keep what holds now; ``way`` says what was to be done with an earlier change."""
+        super().__init__(_CONFLICTS[way].format(who=current.who, text=current.text))
         self.current = current
         self.change = change
-        """The change that could not be taken back, where that was asked for."""
+        """The change that could not be reversed, where that was asked for."""
 
 
 def encoded(annotation: Annotation, text: StoredText, ids: Mapping[str, int]) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 from retainer.errors import InputError
@@ -95,7 +97,7 @@ class Annotations:
             if change is None:
                 return None
             if state_of(connection, change["text"])[1] != change["after"]:
-                raise Conflict(self.get(change["text"]), change["id"])
+                raise Conflict(self.get(change["text"]), change["id"], kind)
             append_change(connection, change["text"], change["before"], who, kind, change["id"])
             return self.get(change["text"])
 
@@ -127,16 +129,15 @@ class Annotations:
         return {name: counts.get(number, TypeCounts()) for number, name in names.items()}
 
     def _counts_by_number(self, connection: sqlite3.Connection) -> dict[int, TypeCounts]:
-        """Count all annotations, or remember how many there were if nothing has changed since.
+        """Count all annotations or, if they were counted before, what has changed since.
 
         Inside a change nothing is remembered: it may still be taken back, and its number given to another.
         """
         last, before = self.last_change(), self._counted
         if before is not None and before[0] == last:
             return before[1]
-        entities = _counted(connection, "entities", "json_extract(value, '$[2]')")
-        complete = _counted(connection, "complete", "value")
-        found = {id_: TypeCounts(entities.get(id_, 0), complete.get(id_, 0)) for id_ in {*entities, *complete}}
+        recent = before is not None and 0 < last - before[0] <= LARGEST_LOG
+        found = _recounted(connection, *before) if before is not None and recent else _counted(connection)
         if connection.execute("PRAGMA query_only").fetchone()[0]:
             self._counted = last, found
         return found
@@ -155,7 +156,30 @@ def _change(row: sqlite3.Row, names: Mapping[int, str]) -> AnnotationChange:
     return AnnotationChange(row["id"], row["text"], row["revision"], row["kind"], row["who"], row["at"], before, after)
 
 
-def _counted(connection: sqlite3.Connection, part: str, type_: str) -> dict[int, int]:
-    """Count the members of a part of all decided states, by type."""
-    query = f"SELECT {type_}, count(*) FROM annotations, json_each(state, '$.{part}') WHERE decided GROUP BY 1"
-    return {number: count for number, count in connection.execute(query)}
+def _counted(connection: sqlite3.Connection) -> dict[int, TypeCounts]:
+    """Count the entities and the complete types of all decided states, by type."""
+    query = "SELECT state FROM annotations WHERE decided"
+    return _sums(Counter(row[0] for row in connection.execute(query)))
+
+
+def _recounted(connection: sqlite3.Connection, change: int, counts: Mapping[int, TypeCounts]) -> dict[int, TypeCounts]:
+    """Take off what changes have ended, and add what they brought: there are far fewer of them than annotations."""
+    states = Counter[str]()
+    for before, after in connection.execute("SELECT before, after FROM changes WHERE id > ?", (change,)):
+        states[before] -= 1
+        states[after] += 1
+    return _sums(states, counts)
+
+
+def _sums(states: Mapping[str, int], counts: Mapping[int, TypeCounts] = MappingProxyType({})) -> dict[int, TypeCounts]:
+    """Add up states, each as often as it is given."""
+    entities = Counter({type_: one.entities for type_, one in counts.items()})
+    complete = Counter({type_: one.complete for type_, one in counts.items()})
+    for state, times in states.items():
+        found = json.loads(state)
+        if found["decided"]:
+            for *_, type_ in found["entities"]:
+                entities[type_] += times
+            for type_ in found["complete"]:
+                complete[type_] += times
+    return {type_: TypeCounts(entities[type_], complete[type_]) for type_ in {*entities, *complete}}

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from retainer.data.corpus import Corpus
-from retainer.data.formats.table import find_format
+from retainer.data.formats.table import holds_complete
 from retainer.data.io import read, write
 from retainer.data.labels import require_names
 from retainer.data.lines import error_location
@@ -87,9 +87,11 @@ class ExportedData:
     """Texts in which something is marked and nothing decided yet; they are exported as if nothing were."""
 
 
-def read_data(path: str | os.PathLike[str], format: str | None = None) -> ImportableData:
+def read_data(
+    path: str | os.PathLike[str], format: str | None = None, columns: Mapping[str, str] | None = None
+) -> ImportableData:
     """Read data to import, annotated or not; a format that is named means annotated data."""
-    return ImportableData.of(texts_or_corpus(path) if format is None else read(path, format))
+    return ImportableData.of(texts_or_corpus(path, columns) if format is None else read(path, format, columns))
 
 
 def import_data(project: Project, data: ImportableData, who: str = IMPORTER) -> ImportedData:
@@ -143,7 +145,7 @@ def export_data(project: Project, path: str | os.PathLike[str], format: str) -> 
 
     A format that can say which types are complete gets all texts; any other one only those with a decision.
     """
-    says_complete = find_format(format).holds_complete
+    says_complete = holds_complete(format)
     with project.database.reading():
         texts, said = project.texts.all(), project.annotations.all()
         drafts = sum(bool(one.annotation.entities) for one in project.annotations.all(decided=False).values())

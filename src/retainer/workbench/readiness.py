@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from retainer.data.checks import Finding, findings
 from retainer.errors import InputError
@@ -20,7 +20,7 @@ class Readiness:
     """Whether something can be taught now."""
 
     findings: Sequence[Finding]
-    """What is odd in the texts to teach from, the most serious first."""
+    """What is odd in the texts to teach from, the most serious first; their places are numbers of texts."""
     texts: int
     entities: Mapping[str, int]
     pool: int
@@ -49,7 +49,7 @@ def readiness(project: Project) -> Readiness:
     except InputError as error:
         why_not = str(error)
     return Readiness(
-        findings(data.train, known, _PLACES) if len(data.train) else (),
+        [_located(one, data.taught) for one in findings(data.train, known, _PLACES)] if len(data.train) else (),
         len(data.train),
         dict(sorted(data.train.counts.items())),
         len(data.text),
@@ -57,3 +57,9 @@ def readiness(project: Project) -> Readiness:
         tuple(type_ for type_ in data.train.types if type_ not in known),
         why_not,
     )
+
+
+def _located(finding: Finding, texts: Sequence[int]) -> Finding:
+    """Name texts of the project by their numbers: nobody knows which sentence of a job they become."""
+    places = [replace(one, sentences=tuple(texts[row - 1] for row in one.sentences)) for one in finding.examples]
+    return replace(finding, examples=places)

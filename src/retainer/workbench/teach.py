@@ -19,7 +19,15 @@ from retainer.workbench.job_lock import working_on
 from retainer.workbench.jobs import Job
 from retainer.workbench.project import Project
 from retainer.workbench.reported_progress import ReportedProgress
-from retainer.workbench.teach_plan import TeachPlan, forget_files, planned, pool_corpus, start_of, taught_corpus
+from retainer.workbench.teach_plan import (
+    TeachPlan,
+    forget_files,
+    planned,
+    pool_corpus,
+    start_of,
+    taught_corpus,
+    types_to_name,
+)
 from retainer.workbench.teach_request import TeachRequest
 from retainer.workbench.versions import VersionOrigin
 
@@ -71,9 +79,11 @@ def _learn(project: Project, job: Job, plan: TeachPlan, device: str) -> None:
     from retainer.training.request import LearnRequest, RunOptions
 
     asked = TeachRequest.of(job.request)
+    corpus, start = taught_corpus(project, job), start_of(project, job, plan, device)
     request = LearnRequest(
-        data=taught_corpus(project, job),
-        start=start_of(project, job, plan, device),
+        data=corpus,
+        start=start,
+        types=types_to_name(corpus, start.learned_types),
         method=asked.method,
         recipe=Recipe(epochs=asked.epochs),
         seed=asked.seed,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -89,6 +90,24 @@ def require_teachable(data: TrainingData) -> None:
 def taught_corpus(project: Project, job: Job) -> Corpus:
     """Read the annotated texts of a job."""
     return _named(read(project.job_folder(job.id) / _TRAIN, _FORMAT), project)
+
+
+def taught_texts(project: Project, version: str) -> tuple[int, ...]:
+    """Return the numbers of the texts that a version was taught from; none if it was brought along."""
+    job = project.versions.get(version).job
+    if job is None:
+        return ()
+    corpus = taught_corpus(project, project.jobs.get(job))
+    return project.texts.numbers(sentence.located()[0] for sentence in corpus)
+
+
+def types_to_name(corpus: Corpus, known: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the types to name to `learn`, which asks for that where all are known and none is complete anywhere.
+
+    In a project that is no mistake: a person corrected what the version finds, and did not say that this was all.
+    """
+    said = {*(corpus.complete or ())}
+    return corpus.types if {*corpus.types} <= {*known} and said.isdisjoint(corpus.types) else None
 
 
 def pool_corpus(project: Project, job: Job) -> Corpus | None:

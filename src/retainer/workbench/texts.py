@@ -82,11 +82,11 @@ class ProjectTexts:
             return int(connection.execute(query, found.values).fetchone()[0])
 
     def page(
-        self, after: int = 0, limit: int = 50, search: str = "", decided: bool | None = None
+        self, after: int = 0, limit: int = 50, search: str = "", decided: bool | None = None, at: int = 0
     ) -> tuple[StoredText, ...]:
         """Return the next texts behind one, in their order; the page after that begins behind the last of them.
 
-        Without a search or a decision asked for, numbers have no gaps: the page at any place begins behind its number.
+        ``at`` passes over as many first, to begin anywhere.
         """
         if not 1 <= limit <= LARGEST_PAGE:
             raise InputError(f"a page has 1 to {LARGEST_PAGE} texts, not {limit}")
@@ -94,10 +94,10 @@ class ProjectTexts:
             found = search_for(connection, search)
             numbers = (
                 f"SELECT {found.key} AS number FROM {found.table} WHERE {_condition(found, decided)} "
-                f"AND {found.key} > ? ORDER BY {found.key} LIMIT ?"
+                f"AND {found.key} > ? ORDER BY {found.key} LIMIT ? OFFSET ?"
             )
             query = f"SELECT texts.* FROM ({numbers}) JOIN texts ON texts.id = number ORDER BY number"
-            return tuple(_stored(row) for row in connection.execute(query, (*found.values, after, limit)))
+            return tuple(_stored(row) for row in connection.execute(query, (*found.values, after, limit, at)))
 
     def get(self, id: int) -> StoredText:
         """Return a text by its number."""
@@ -106,6 +106,13 @@ class ProjectTexts:
         if row is None:
             raise InputError(f"there is no text {id} in this project")
         return _stored(row)
+
+    def numbers(self, texts: Iterable[str]) -> tuple[int, ...]:
+        """Return the numbers of texts, in the order of the project; those that it does not have are passed over."""
+        with self._database.reading() as connection:
+            query = "SELECT id FROM texts WHERE hash = ?"
+            rows = [connection.execute(query, (text_hash(text),)).fetchone() for text in texts]
+        return tuple(sorted({row[0] for row in rows if row is not None}))
 
     def held_back(self) -> int:
         """Count the texts that are held back."""
@@ -122,7 +129,7 @@ class ProjectTexts:
         """Draw texts without a decision, by their hash: at random, and the same ones until one of them is decided."""
         with self._database.reading() as connection:
             query = (  # the first half of the hash says which texts are held back: by that, they would all come first
-                f"SELECT * FROM texts WHERE id {_DECISIONS[False]} "
+                f"SELECT * FROM texts INDEXED BY texts_by_chance WHERE id {_DECISIONS[False]} "
                 "AND id NOT IN (SELECT value FROM json_each(?)) ORDER BY substr(hash, 17) LIMIT ?"
             )
             return tuple(_stored(row) for row in connection.execute(query, (json.dumps(list(skip)), limit)))

@@ -19,6 +19,8 @@ class TrainingData:
 
     train: Corpus
     """With a decision, not held back: to teach from."""
+    taught: tuple[int, ...]
+    """The numbers of these texts, in the same order."""
     text: Corpus
     """Without a decision, not held back: text to keep old types with."""
     held_back: Corpus
@@ -41,7 +43,11 @@ def training_data(project: Project) -> TrainingData:
     taught, held_back = ([pair for pair in pairs if pair[0].held_back == side] for side in (False, True))
     name = project.folder.name
     return TrainingData(
-        _annotated(taught, name), _plain(taught, name), _annotated(held_back, name), _plain(held_back, name)
+        _annotated(taught, name),
+        tuple(text.id for text, one in taught if one is not None),
+        _plain(taught, name),
+        _annotated(held_back, name),
+        _plain(held_back, name),
     )
 
 

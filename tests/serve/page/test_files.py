@@ -59,7 +59,6 @@ LINES = {
     "one row": "one\tB-city\n",
     "a bomber": "this is the B-52\n",
     "half of them": "vitamin O\nplain text\n",
-    "csv": "word,tag\nOslo,B-city\n",
     "spaces in words": "New York\tB-city \nis\tO\nbig\tO\r\r\n",
     "bilou": "a\tB-x\nb\tI-x\nc\tL-x\nd\tU-x\ne\tI-y\nf\tI-x\n",
 }
@@ -99,12 +98,23 @@ def test_a_format_is_read_with_its_entities_or_refused(page, tmp_path):
         assert got == [
             (one.located()[0], [(span.start, span.end, span.type) for span in one.character_spans()]) for one in corpus
         ], name
-    assert refused == {"labelstudio", "i2b2", "conll2012", "enamex", "brat"}
+    assert refused == {"labelstudio", "i2b2", "conll2012", "enamex", "brat", "csv"}
+
+
+@pytest.mark.parametrize("header", ["word,tag", "text;label", "Sentence #,Word,POS,Tag", '"text"\t"source"'])
+def test_a_table_is_refused_by_its_header(page, header):
+    with pytest.raises(Error, match="a table .CSV., which the page does not read"):
+        opened(page, f"{header}\nOslo,B-city\n")
+
+
+def test_words_with_commas_are_no_table(page):
+    for line in ("text, and more of it", "one,two", "words", "a text; a word", "the text"):
+        assert [text for text, *_ in opened(page, f"{line}\nmore\n")] == [line, "more"]
 
 
 def test_the_way_out_works(page, tmp_path):
     """`retainer convert` makes a file that the page reads."""
-    for name in ("labelstudio", "i2b2", "conll2012", "enamex"):
+    for name in ("labelstudio", "i2b2", "conll2012", "enamex", "csv"):
         out = tmp_path / f"{name}.jsonl"
         assert main(["convert", put(tmp_path, written(name), name), str(out), "--to", "prodigy"]) == 0
         assert [text for text, *_ in opened(page, out.read_bytes())] == [one.located()[0] for one in retainer.read(out)]

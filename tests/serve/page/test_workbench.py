@@ -60,7 +60,7 @@ def taught(page, name):
     page.fill("#teach-epochs", "1")
     page.click("#teach-go")
     expect(page.locator("#job-epochs tr")).to_have_count(1, timeout=30_000)
-    expect(page.locator("#job-now")).to_have_text(f"Done: {name} is ready.", timeout=15_000)
+    expect(page.locator("#job-now")).to_have_text(f"Done: {name} is ready.", timeout=60_000)
 
 
 @pytest.fixture

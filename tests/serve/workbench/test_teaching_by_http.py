@@ -185,3 +185,17 @@ def test_a_server_that_stops_does_not_wait_for_who_follows(taught):
         assert asyncio.run(run()).text == "" and taught.served.followers == 0
     finally:
         taught.registry.draining = False
+
+
+def test_findings_name_texts_of_the_project(taught):
+    """A text with a decision is the n-th sentence of a job, and that number says nothing to a person."""
+    added = taught.post("/texts", texts=[f"go to oslo , {at}" for at in range(9)])["ids"]
+    odd = next(id_ for id_ in reversed(added) if not taught.project.texts.get(id_).held_back)
+    entity = {"start": 6, "end": 12, "type": "city"}
+    said = {"entities": [entity], "decided": True, "complete": ["city"]}
+    taught.post("/annotate", id=odd, revision=0, annotation=said, who="ann")
+    findings = taught.post("/check")["findings"]
+    [places] = [one["places"] for one in findings if "punctuation mark" in one["message"]]
+    assert places == [{"texts": [odd], "more": 0, "quote": "oslo ,", "remark": ""}]
+    known = {one.id for one in taught.project.texts.all() if not one.held_back}
+    assert all(set(place["texts"]) <= known for one in findings for place in one["places"])

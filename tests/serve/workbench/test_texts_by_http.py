@@ -1,6 +1,9 @@
 """Looking and correcting over HTTP: texts, annotations, conflicts, undo, types."""
 
+import asyncio
+
 import pytest
+from serving import client_of
 
 from retainer.data.generated import generate
 
@@ -115,6 +118,13 @@ def test_pages_search_and_decisions(empty):
     )
 
 
+def test_a_page_begins_anywhere(empty):
+    empty.post("/texts", texts=[f"text {at} {'even' if at % 2 == 0 else 'odd'}" for at in range(10)])
+    ids = lambda query: [one["id"] for one in empty.get(f"/texts?{query}")["items"]]  # noqa: E731
+    assert ids("at=7") == [8, 9, 10] and ids("at=3&search=odd") == [8, 10] and ids("at=10") == []
+    assert ids("at=2&limit=2&decided=false") == [3, 4]
+
+
 class TestNext:
     def test_what_differs_comes_first_and_says_why(self, bench):
         bench.post("/texts", texts=TEXTS)
@@ -132,11 +142,18 @@ class TestNext:
         found = {one["type"] for item in bench.get("/next?limit=20")["items"] for one in item["found"]}
         assert found == {"musician"}
 
-    def test_predictions_are_not_made_twice(self, bench):
+    def test_predictions_are_not_made_twice(self, bench, monkeypatch):
         bench.post("/texts", texts=TEXTS)
-        bench.get("/next")
         asked = []
         batches = bench.registry.get("v1").batches
-        batches.submit, submit = lambda texts: asked.extend(texts) or submit(texts), batches.submit
-        bench.get("/next")
-        assert asked == []
+        monkeypatch.setattr(batches, "submit", lambda texts, ask=batches.submit: asked.extend(texts) or ask(texts))
+
+        async def run():
+            async with client_of(bench.app) as client:
+                await client.get("/v1/project/next")
+                await bench.served.looking_ahead
+                assert sorted(asked) == sorted(set(TEXTS)), "all are looked at before anybody asks"
+                await client.get("/v1/project/next")
+
+        asyncio.run(run())
+        assert len(asked) == len(set(TEXTS))

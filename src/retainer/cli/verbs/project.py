@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from retainer.cli.output import note, say, say_json
-from retainer.cli.verbs.convert import SUFFIXES
+from retainer.cli.verbs.convert import SUFFIXES, format_for
 from retainer.data.formats.table import FORMATS
-from retainer.errors import InputError
 from retainer.files import require_free
 from retainer.plurals import amount, entities
 from retainer.workbench.exchange import export_data, import_data, read_data
@@ -61,17 +59,16 @@ def _facts(opened: Project) -> dict[str, Any]:
 def export(folder: str, /, *, out: str, to: str | None = None) -> None:
     """Write the texts of a project and what was decided about them, also while a server has it open.
 
-    Formats that can say which types are complete (prodigy, doccano, jsonl) get all texts, others only those with a
-    decision.
+    Formats that can say which types are complete (prodigy, doccano, jsonl, csv, parquet, datasets) get all texts,
+    others only those with a decision.
 
     :param folder: the folder of a project
-    :param out: file to write, or for brat a folder; must not exist
-    :param to: format of OUT: prodigy, doccano, jsonl (tokens and ner_tags), conll, labelstudio, brat, conll2012, enamex
-        or i2b2 (default: detected from its suffix; .jsonl is prodigy, which holds texts, words and what is complete)
+    :param out: file to write, or for brat and datasets a folder; must not exist
+    :param to: format of OUT: prodigy, doccano, jsonl (tokens and ner_tags), conll, labelstudio, brat, csv, parquet,
+        datasets, conll2012, enamex, i2b2 or spacy (default: detected from its suffix; .jsonl is prodigy, which holds
+        texts, words and what is complete)
     """
-    target = to or {**SUFFIXES, ".jsonl": "prodigy"}.get(Path(out).suffix)
-    if target is None:
-        raise InputError(f"which format should {out} have? say --to {', '.join(sorted(FORMATS))}")
+    target = format_for(out, to, {**SUFFIXES, ".jsonl": "prodigy"})
     require_free(out)
     with Project.open(folder) as opened:
         done = export_data(opened, out, target)
@@ -87,7 +84,14 @@ def export(folder: str, /, *, out: str, to: str | None = None) -> None:
     say(f"{amount(done.texts, 'text')}, {entities(done.entities)} -> {target}")
 
 
-def import_(folder: str, data: str, /, *, from_: str | None = None) -> None:
+def import_(
+    folder: str,
+    data: str,
+    /,
+    *,
+    from_: str | None = None,
+    columns: dict[str, str] = {},  # noqa: B006 (never changed)
+) -> None:
     """Put texts into a project, with their annotation if they have any, also while a server has it open.
 
     A text that is there already is not added twice, and a decision that is there stays. Data that do not say which
@@ -95,10 +99,12 @@ def import_(folder: str, data: str, /, *, from_: str | None = None) -> None:
 
     :param folder: the folder of a project; a new one is made if there is none
     :param data: annotated file or folder in any format of docs/formats.md, or texts, one per line; - for stdin
-    :param from_: format of DATA: conll, jsonl, prodigy, doccano, labelstudio, brat, conll2012, enamex or i2b2 (default:
-        detected from the content)
+    :param from_: format of DATA: conll, jsonl, prodigy, doccano, labelstudio, brat, csv, parquet, datasets, conll2012,
+        enamex or i2b2 (default: detected from the content)
+    :param columns: which column of a table (CSV, Parquet) holds what, such as --columns.text body --columns.entities
+        marks; text, entities, word, tag, sentence, tokens, tags or complete (default: found by their usual names)
     """
-    found = read_data(data, from_)
+    found = read_data(data, from_, columns)
     with Project.open(folder, create=True) as opened:
         done = import_data(opened, found)
     for what, count in found.oddities.items():

@@ -33,6 +33,7 @@ def serve(
     timeout: float = 30.0,
     device: str = "auto",
     workbench: str | None = None,
+    label_studio: bool = False,
 ) -> None:
     """Serve versions over HTTP: predict, compare, list; the API is described at /docs.
 
@@ -53,19 +54,20 @@ def serve(
     :param timeout: maximum seconds a request may take
     :param device: auto, cpu or cuda
     :param workbench: folder of a project to look, correct and teach in, made if there is none; needs --token-file
+    :param label_studio: be an ML backend of Label Studio too; with a workbench, its annotations are kept and taught
     """
     _require_extra()
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # by default it would end a server that still loads
     from retainer.serve.model_paths import paths_by_name
-    from retainer.serve.server import bind_socket
+    from retainer.serve.server import bind_socket, socket_url
     from retainer.serve.settings import Limits, Settings, host_names, is_local, read_token
 
     if watch < 0:
         raise InputError(f"--watch {watch:g}: expected seconds, or 0 for never")
     limits = Limits(max_body, max_texts, max_characters, max_requests, timeout)
     token = read_token(token_file) if token_file else ""
-    settings = Settings(limits, token, cors, host_names(host, allow_host))
+    settings = Settings(limits, token, cors, host_names(host, allow_host), label_studio)
     if workbench is not None and not token:
         raise InputError("--workbench needs --token-file FILE: requests with the token change the project")
     if workbench is None and not models:
@@ -74,9 +76,20 @@ def serve(
     bound = bind_socket(host, port)
     if not token and not is_local(host):
         note(f"retainer: every client that reaches {host} may send requests; --token-file restricts that")
+    if label_studio:
+        _say_how_to_connect(socket_url(bound), token)
     note(f"retainer: loading {', '.join(paths) or workbench}")
     start = partial(_serve_models, paths) if workbench is None else partial(_serve_project, workbench, paths)
     start(settings, bound, watch, device)
+
+
+def _say_how_to_connect(address: str, token: str) -> None:
+    """Print what Label Studio needs to know."""
+    from retainer.serve.credentials import webhook_secret
+
+    note(f"retainer: connect Label Studio to {address}" + (", with the token as the password" if token else ""))
+    if token:
+        note(f"retainer: a webhook of your own is sent to {address}/webhook?secret={webhook_secret(token)}")
 
 
 def _serve_models(paths: Mapping[str, str], settings: Settings, bound: socket, watch: float, device: str) -> None:

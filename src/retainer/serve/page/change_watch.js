@@ -42,6 +42,8 @@ export class ChangeWatch {
     list.update(item);
     if (!isOpen || look.sheet !== sheet || look.waiting || item.revision <= sheet.stored.revision) return;
     if (sheet.isChanged) look.conflict.showBoth(item);
-    else look.show(item, `${visible(change.who)} changed this text; you see it as it is now.`);
+    else if (!look.conflict.isVisible) {
+      look.show(item, `${visible(change.who)} changed this text; you see it as it is now.`);
+    }
   }
 }

@@ -3,6 +3,8 @@
 import { button, byId, nameNode, node, visible } from "./dom.js";
 import { drawPassive } from "./entities.js";
 
+const EARLIER = { undo: "Undo what you did before that", redo: "Redo what you took back before that" };
+
 export class ConflictPanel {
   /** @param {import("./look.js").Look} look */
   constructor(look) {
@@ -10,14 +12,18 @@ export class ConflictPanel {
     this.box = byId("look-conflict");
   }
 
+  get isVisible() {
+    return !this.box.hidden;
+  }
+
   hide() {
     this.box.hidden = true;
     this.box.replaceChildren();
   }
 
-  /** Show a conflict that the server reported. */
-  show({ message, answer }) {
-    if (answer.change) this.showReversal(message, answer);
+  /** Show a conflict that the server reported; `way` is what was asked for: a change, undo or redo. */
+  show({ message, answer, way }) {
+    if (answer.change) this.showReversal(message, answer, EARLIER[way] ? way : "undo");
     else this.showBoth(answer.current);
   }
 
@@ -34,16 +40,16 @@ export class ConflictPanel {
     );
   }
 
-  /** Something that was to be undone was changed by somebody else since. */
-  showReversal(message, { current, change }) {
+  /** Something that was to be undone or redone was changed by somebody else since. */
+  showReversal(message, { current, change }, way) {
     const { look } = this;
-    const earlier = () => look.act(() => look.reverse("undo", "Undone", change));
+    const earlier = () => look.act(() => look.reverse(way, change));
     this.fill(
       message,
       [],
       [
-        button("Open that text", () => look.act(() => look.open(current.id))),
-        button("Undo what you did before that", earlier),
+        button(`Open text ${current.id}`, () => look.act(() => look.open(current.id))),
+        button(EARLIER[way], earlier),
       ],
     );
   }

@@ -39,6 +39,11 @@ export function button(label, onClick, attributes = {}) {
   return element;
 }
 
+/** Make a button that opens a text of the project by its number. */
+export function textLink(id, onOpen) {
+  return button(`Text ${id}`, () => onOpen(id), { class: "link" });
+}
+
 /**
  * Make a name safe to stand among our own words: its direction does not affect what is around it, and invisible
  * characters that turn text around are spelled out, so that "exe.fdp" cannot look like "pdf.exe".

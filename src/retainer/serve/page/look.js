@@ -9,14 +9,18 @@ import { BUTTONS, reviewKeys } from "./review_keys.js";
 import { Sheet } from "./sheet.js";
 import { TypeChoice } from "./type_choice.js";
 
-const MOST_SKIPPED = 100;
+const MOST_SKIPPED = 1000;
+const REVERSED = {
+  undo: (id) => `Undone: text ${id} is as it was.`,
+  redo: (id) => `Done again: text ${id} is as you had left it.`,
+};
 const EMPTY = "There is no text yet: type some, or choose a file.";
 const DONE = "There is no text left that nobody decided about. Add texts, open one of the list, or teach.";
 
 export class Look {
-  /** @param {import("./project.js").Project} project @param {(id: number) => void} onSaved */
-  constructor(project, notices, onSaved) {
-    Object.assign(this, { project, notices, onSaved, sheet: null });
+  /** @param {(item: object) => void} onSaved @param {(id: number) => void} onShow called with the text that is open */
+  constructor(project, notices, onSaved, onShow) {
+    Object.assign(this, { project, notices, onSaved, onShow, sheet: null });
     this.trail = [];
     this.skipped = [];
     this.unticked = new Set();
@@ -67,6 +71,7 @@ export class Look {
     byId("look-item").hidden = false;
     byId("look-none").hidden = true;
     this.draw(message);
+    this.onShow(item.id);
   }
 
   async open(id) {
@@ -126,21 +131,24 @@ export class Look {
   undo() {
     return this.act(async () => {
       if (this.sheet?.isChanged) this.apply((sheet) => sheet.undo(), "Undone.", true);
-      else await this.reverse("undo", "Undone");
+      else await this.reverse("undo");
     });
   }
 
   async redo() {
     if (this.sheet?.undone.length) return this.apply((sheet) => sheet.redo(), "Done again.", true);
-    await this.reverse("redo", "Done again");
+    await this.reverse("redo");
   }
 
   /** Let the server take a saved change back, or make it again. */
-  async reverse(way, done, before = undefined) {
+  async reverse(way, before = undefined) {
     const { item } = await this.project.change(way, { before });
-    if (!item) return this.notices.report(`There is nothing to ${way}.`);
+    if (!item) {
+      this.conflict.hide();
+      return this.notices.report(`There is nothing ${before ? "before that " : ""}to ${way}.`);
+    }
     this.onSaved(item);
-    this.show(await this.project.text(item.id), `${done}: text ${item.id} is as it was.`);
+    return this.show(await this.project.text(item.id), REVERSED[way](item.id));
   }
 
   /** Change the sheet and report it, or report why it cannot be changed. */

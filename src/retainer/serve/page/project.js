@@ -1,5 +1,6 @@
 /** The project of the workbench: what the server knows of it, and the requests that change it. */
 
+import { Conflict } from "./errors.js";
 import { get, portions, post } from "./server.js";
 
 const HUES = 7;
@@ -44,9 +45,9 @@ export class Project {
     return get(`v1/project/texts/${id}`);
   }
 
-  /** Return a page of texts behind one, those with some words in them. */
-  page(after, search, decided, limit) {
-    const query = new URLSearchParams({ after, limit });
+  /** Return texts from a place in the list on: all, those with some words in them, those with or without a decision. */
+  page({ at, search, decided, limit }) {
+    const query = new URLSearchParams({ at, limit });
     if (search) query.set("search", search);
     if (decided) query.set("decided", decided);
     return get(`v1/project/texts?${query}`);
@@ -72,7 +73,12 @@ export class Project {
 
   /** Send a change, with who makes it. */
   async change(path, request) {
-    return post(`v1/project/${path}`, { ...request, who: await this.who() });
+    try {
+      return await post(`v1/project/${path}`, { ...request, who: await this.who() });
+    } catch (error) {
+      if (error instanceof Conflict) error.way = path;
+      throw error;
+    }
   }
 
   async changeType(request) {

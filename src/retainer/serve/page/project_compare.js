@@ -2,15 +2,15 @@
 
 import { Text } from "./codepoints.js";
 import { KINDS, changeNote } from "./compare.js";
-import { byId, nameNode, node, plural, visible } from "./dom.js";
+import { byId, nameNode, node, plural, textLink, visible } from "./dom.js";
 import { drawText } from "./entities.js";
 import { PagedList } from "./paged_list.js";
 import { get } from "./server.js";
 
 export class ProjectCompare {
-  /** @param {(name: string) => void} onUse */
-  constructor(project, notices, onUse) {
-    Object.assign(this, { project, notices });
+  /** @param {(name: string) => void} onUse @param {(id: number) => void} onOpen */
+  constructor(project, notices, onUse, onOpen) {
+    Object.assign(this, { project, notices, onOpen });
     this.list = new PagedList(byId("against-results"), (sentence) => this.card(sentence));
     this.old = byId("against-old");
     this.new = byId("against-new");
@@ -29,6 +29,13 @@ export class ProjectCompare {
     this.old.value = names.includes(old) && !fresh ? old : (this.project.in_use ?? names[0] ?? "");
     byId("against-few").hidden = names.length > 1;
     byId("against-go").disabled = names.length < 2;
+  }
+
+  /** Compare a version with the one in use. */
+  look(name) {
+    this.new.value = name;
+    this.old.value = this.project.in_use ?? this.old.value;
+    return this.run();
   }
 
   run() {
@@ -80,7 +87,7 @@ export class ProjectCompare {
     return node(
       "article",
       { class: "card" },
-      node("h4", {}, `Text ${id}: ${kinds}`),
+      node("h4", {}, textLink(id, this.onOpen), `: ${kinds}`),
       node("div", { class: "sides" }, side("old"), side("new")),
     );
   }

@@ -1,13 +1,15 @@
 /** The versions of the project: which one is in use, what each was taught from; any can be used again. */
 
-import { button, byId, nameNode, node, plural, visible } from "./dom.js";
+import { button, byId, nameNode, node, plural, textLink, visible } from "./dom.js";
 import { get } from "./server.js";
 import { dateNode } from "./version_facts.js";
 
+const MOST_NAMED = 500;
+
 export class ProjectVersions {
-  /** @param {() => Promise<void>} onUse called when another version is in use */
-  constructor(project, notices, onUse) {
-    Object.assign(this, { project, notices, onUse });
+  /** @param {{ onUse: () => Promise<void>, onLook: (name: string) => void, onOpen: (id: number) => void }} callbacks */
+  constructor(project, notices, callbacks) {
+    Object.assign(this, { project, notices, ...callbacks });
     byId("history-back").addEventListener("click", () => this.back());
     project.onChange(() => this.visible && this.show());
   }
@@ -33,14 +35,33 @@ export class ProjectVersions {
     const data = texts === null || texts === undefined ? "brought along" : `taught from ${plural(texts, "text")}`;
     const chips = types.map((type) => node("span", { class: `chip c${this.project.style(type).hue}` }, nameNode(type)));
     const use = button("Use this version", () => this.use(name), { "aria-label": `Use ${visible(name)}` });
+    const look = button("Look through it", () => this.onLook(name), { "aria-label": `Look through ${visible(name)}` });
     return node(
       "li",
       { class: used ? "card used" : "card" },
       node("h4", {}, nameNode(name), used ? node("b", {}, " in use") : ""),
       node("p", { class: "muted" }, ...from, data, when ? [", ", dateNode(when)] : ""),
       node("p", { class: "chips" }, chips),
-      used ? "" : use,
+      node("div", { class: "row" }, used ? "" : [use, look]),
+      texts ? this.taughtFrom(name) : "",
     );
+  }
+
+  /** The texts that a version was taught from, asked for when somebody wants to see them. */
+  taughtFrom(name) {
+    const place = node("p", { class: "texts-named" });
+    const details = node("details", {}, node("summary", {}, "Texts it was taught from"), place);
+    details.addEventListener("toggle", () => {
+      if (details.open && !place.hasChildNodes()) this.notices.during("", () => this.drawTaught(name, place));
+    });
+    return details;
+  }
+
+  async drawTaught(name, place) {
+    const { texts } = await get(`v1/project/taught?${new URLSearchParams({ version: name })}`);
+    const links = texts.slice(0, MOST_NAMED).flatMap((id, at) => [at ? ", " : "", textLink(id, this.onOpen)]);
+    const more = texts.length - MOST_NAMED;
+    place.replaceChildren(...links, more > 0 ? ` and ${plural(more, "more", "more")}` : "");
   }
 
   use(version) {

@@ -1,16 +1,14 @@
 /** Teach: what the data say about themselves first, then a job that learns from them, watched as it goes. */
 
-import { byId, nameNode, node, plural, visible } from "./dom.js";
+import { byId, nameNode, node, plural, textLink, visible } from "./dom.js";
 import { JobProgress } from "./job_progress.js";
 import { get, post } from "./server.js";
 import { dateNode } from "./version_facts.js";
 
-const PLACES = 5;
-
 export class Teach {
-  /** @param {(version: string) => void} onTaught */
-  constructor(project, notices, onTaught) {
-    Object.assign(this, { project, notices });
+  /** @param {(version: string) => void} onTaught @param {(id: number) => void} onOpen */
+  constructor(project, notices, onTaught, onOpen) {
+    Object.assign(this, { project, notices, onOpen });
     this.progress = new JobProgress(project, notices, async (job, version) => {
       if (version) await onTaught(version);
       await this.drawJobs();
@@ -58,7 +56,7 @@ export class Teach {
         { class: "facts" },
         facts.map(([term, value]) => node("div", {}, node("dt", {}, term), node("dd", {}, value))),
       ),
-      node("ul", { class: "findings" }, findings.map(finding)),
+      node("ul", { class: "findings" }, findings.map((one) => this.finding(one))),
       whyNot ? node("p", { class: "reason" }, whyNot) : "",
     );
   }
@@ -98,16 +96,21 @@ export class Teach {
       node("span", { class: "muted" }, ` ${request?.method ?? ""}, asked for by `, nameNode(who), " ", dateNode(when)),
     );
   }
-}
 
-/** Draw something that check found. */
-function finding({ kind, message, count, advice, places }) {
-  const first = (places ?? []).slice(0, PLACES).map(String);
-  const some = first.map((place) => node("li", { class: "muted" }, visible(place)));
-  return node(
-    "li",
-    { class: kind === "mend" ? "mend" : null },
-    `${visible(message)}${count > 1 ? ` (${count})` : ""}: ${visible(advice ?? "")}`,
-    some.length ? node("ul", {}, some) : "",
-  );
+  /** Draw something that check found; a click on a text opens it. */
+  finding({ kind, message, count, advice, places }) {
+    const some = places.map((place) => node("li", { class: "muted" }, ...this.place(place)));
+    return node(
+      "li",
+      { class: kind === "mend" ? "mend" : null },
+      `${visible(message)}${count > 1 ? ` (${count})` : ""}: ${visible(advice ?? "")}`,
+      some.length ? node("ul", {}, some) : "",
+    );
+  }
+
+  place({ texts, more, quote, remark }) {
+    const links = texts.flatMap((id, at) => [at ? ", " : "", textLink(id, this.onOpen)]);
+    const rest = [more ? ` and ${more} more` : "", quote ? `: “${visible(quote)}”` : ""];
+    return [...links, ...rest, remark ? ` (${visible(remark)})` : ""];
+  }
 }

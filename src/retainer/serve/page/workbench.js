@@ -20,13 +20,23 @@ export class Workbench {
     this.notices = notices;
     const project = (this.project = new Project(person));
     this.list = new TextsList(project, notices, (id) => this.look.act(() => this.look.open(id)));
-    this.look = new Look(project, notices, (item) => this.saved(item));
+    this.look = new Look(
+      project,
+      notices,
+      (item) => this.saved(item),
+      (id) => this.list.mark(id),
+    );
     new TypeEditor(project, notices, this.look);
     this.adding = new AddTexts(project, notices, () => this.added());
     this.onUse = onUse;
-    this.versions = new ProjectVersions(project, notices, () => project.refresh());
-    this.against = new ProjectCompare(project, notices, (name) => this.versions.use(name));
-    this.teach = new Teach(project, notices, (version) => this.taught(version));
+    const open = (id) => this.openText(id);
+    this.versions = new ProjectVersions(project, notices, {
+      onUse: () => project.refresh(),
+      onLook: (name) => this.lookThrough(name),
+      onOpen: open,
+    });
+    this.against = new ProjectCompare(project, notices, (name) => this.versions.use(name), open);
+    this.teach = new Teach(project, notices, (version) => this.taught(version), open);
     byId("bench-rename").addEventListener("click", () => changePerson());
     project.onChange(() => this.draw());
   }
@@ -62,8 +72,21 @@ export class Workbench {
       else link.removeAttribute("aria-current");
     }
     this.versions.visible = false;
+    if (this.part === "look") this.list.show();
     if (this.part === "teach") this.teach.show();
     if (this.part === "history") this.notices.during("", () => this.versions.show());
+  }
+
+  /** Look through a version again, beside the one in use. */
+  lookThrough(name) {
+    location.hash = "#workbench/against";
+    this.against.look(name);
+  }
+
+  /** Open a text that another part names. */
+  openText(id) {
+    location.hash = "#workbench/look";
+    this.look.act(() => this.look.open(id));
   }
 
   /** A file that is dropped adds its texts. */

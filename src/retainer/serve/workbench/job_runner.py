@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from retainer.errors import InputError
+from retainer.errors import InputError, printable, shortened
 from retainer.workbench.job_lock import JOB_LOCK, is_worked_on
 from retainer.workbench.jobs import Job
 from retainer.workbench.project import Project
@@ -25,6 +25,11 @@ LOOK_SECONDS = 0.3
 """How often it looks whether a process has ended or is to be."""
 END_SECONDS = 15.0
 """How long a process may take to keep its last epoch."""
+RECORD_SECONDS = 2.0
+"""How often it tries to record that a job failed."""
+_REFUSED = 2
+"""The exit status of a process that says in a sentence what is wrong."""
+_LONGEST = 500
 MODULE = "retainer.workbench.teach"
 LOG_FILE = "log.txt"
 
@@ -89,8 +94,15 @@ class JobRunner:
             said = f"job {job.id} cannot be run: {error}"
             self.log(said)
             await self._end_process()
-            with contextlib.suppress(InputError):
-                await asyncio.to_thread(self._failed, job, said)
+            await self._record_failure(job, said)
+
+    async def _record_failure(self, job: Job, said: str) -> None:
+        """Say in the project that a job failed, as soon as its disk takes that: else the job would seem to run on."""
+        while True:
+            try:
+                return await asyncio.to_thread(self._failed, job, said)
+            except InputError:
+                await asyncio.sleep(RECORD_SECONDS)
 
     async def _carry_out(self, job: Job) -> None:
         self.log(f"job {job.id}: teaching")
@@ -127,8 +139,15 @@ class JobRunner:
             self._given_up.add(job.id)
             self._put_back(job)
         else:
-            said = f"the process that taught was ended twice (status {status}); perhaps there is too little memory"
-            self._failed(job, said)
+            self._failed(job, self._why(job, status))
+
+    def _why(self, job: Job, status: int) -> str:
+        """Say why a process ended that could not say so in the project."""
+        if status != _REFUSED:
+            return f"the process that taught was ended twice (status {status}); perhaps there is too little memory"
+        log = (self.project.job_folder(job.id) / LOG_FILE).read_text(encoding="utf-8", errors="replace").split("\n")
+        last = next((line for line in reversed(log) if line.strip()), "")
+        return shortened(printable(last), _LONGEST) or "teaching was refused twice; perhaps the disk is full"
 
     def _failed(self, job: Job, said: str) -> None:
         self.project.jobs.report(job.id, {"kind": "failed", "message": said})

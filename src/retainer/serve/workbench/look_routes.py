@@ -61,9 +61,10 @@ def text_routes(served: ServedProject) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=MOST_ITEMS)] = 50,
         search: Annotated[str, Query(max_length=1000)] = "",
         decided: bool | None = None,
+        at: Annotated[int, Query(ge=0, lt=2**63, description="Pass over so many first.")] = 0,
     ) -> Response:
         """Return the next texts behind one: all, those that have a part, those with or without a decision."""
-        found = await in_thread(lambda: _page(served.project, after, limit, search, decided))
+        found = await in_thread(lambda: _page(served.project, after, limit, search, decided, at))
         return await asyncio.to_thread(json_response, found)
 
     @router.get("/{id}", responses=get_answers(Item))
@@ -106,9 +107,9 @@ def _facts(project: Project) -> dict[str, Any]:
         }
 
 
-def _page(project: Project, after: int, limit: int, search: str, decided: bool | None) -> dict[str, Any]:
+def _page(project: Project, after: int, limit: int, search: str, decided: bool | None, at: int) -> dict[str, Any]:
     with project.database.reading():
-        texts = project.texts.page(after, limit + 1, search, decided)
+        texts = project.texts.page(after, limit + 1, search, decided, at)
         said = project.annotations.many([text.id for text in texts])
         count = project.texts.count(search, decided)
     items = [item_document(text, said[text.id]) for text in texts[:limit]]

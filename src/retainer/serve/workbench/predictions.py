@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +15,9 @@ from retainer.workbench.texts import StoredText
 MOST_KEPT = 200_000
 """Texts and entities together that are kept in memory: some tens of megabytes."""
 _CHUNK = 32
-"""Texts that are asked for at once, so that other clients take turns and a time limit holds."""
+"""Texts that are asked for at once, so that other clients take turns."""
+FEW_AT_ONCE = 4
+"""Texts that are asked for at once where somebody waits, or should not have to wait behind them."""
 
 
 class Predictions:
@@ -31,25 +32,29 @@ class Predictions:
         served: ServedVersion,
         texts: Sequence[StoredText],
         names: Mapping[str, str],
-        seconds: float = float("inf"),
+        at_once: int = _CHUNK,
     ) -> dict[int, FoundEntities]:
-        """Return what a version finds, as far as it gets in some seconds, under the names that types have now."""
-        end = time.monotonic() + seconds
+        """Return what a version finds, under the names that types have now."""
         missing = [text for text in texts if (served.hash, text.id) not in self._kept]
         here: dict[int, FoundEntities] = {
             text.id: self._kept[served.hash, text.id] for text in texts if (served.hash, text.id) in self._kept
         }
-        for at in range(0, len(missing), _CHUNK):
-            chunk = missing[at : at + _CHUNK]
+        for at in range(0, len(missing), at_once):
+            chunk = missing[at : at + at_once]
             try:
                 results = await served.batches.submit([text.text for text in chunk])
             except RuntimeError:  # it was replaced, or let go, since it was asked for
                 raise ApiError(503, "busy", f"{served.name} was just replaced; ask again", RETRY_HEADERS) from None
             for text, entities in zip(chunk, results, strict=True):
                 here[text.id] = self._keep((served.hash, text.id), entities)
-            if time.monotonic() > end:
-                break
-        return {text.id: _renamed(here[text.id], names) for text in texts if text.id in here}
+        return {text.id: _renamed(here[text.id], names) for text in texts}
+
+    def known(
+        self, served: ServedVersion, texts: Sequence[StoredText], names: Mapping[str, str]
+    ) -> dict[int, FoundEntities]:
+        """Return what a version was found to find before; nothing is computed."""
+        kept = {text.id: self._kept.get((served.hash, text.id)) for text in texts}
+        return {id_: _renamed(found, names) for id_, found in kept.items() if found is not None}
 
     def _keep(self, key: tuple[str, int], entities: Entities) -> FoundEntities:
         found = {Span(one["start"], one["end"], one["entity_group"]): float(one["score"]) for one in entities}

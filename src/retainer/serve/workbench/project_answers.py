@@ -6,6 +6,7 @@ from typing import Any
 
 from retainer.serve.responses import ErrorDetail
 from retainer.serve.schemas import ResponseModel
+from retainer.serve.workbench.teach_answers import JobAnswer
 
 
 class PlainEntity(ResponseModel):
@@ -95,47 +96,6 @@ class VersionAnswer(ResponseModel):
     hash: str
 
 
-class JobProgress(ResponseModel):
-    """How far a job is."""
-
-    epoch: int
-    epochs: int
-    seconds_left: float | None
-    losses: dict[str, float]
-    f1: float | None
-    """On the part of the texts that was set aside, in percent."""
-
-
-class JobAnswer(ResponseModel):
-    """Something that takes its time."""
-
-    id: int
-    kind: str
-    state: str
-    """``queued``, ``running``, ``done``, ``failed`` or ``cancelled``."""
-    request: dict[str, Any]
-    who: str
-    when: str
-    message: str
-    """Why it failed."""
-    version: str | None
-    """The version it made."""
-    last_event: int
-    progress: JobProgress | None
-
-
-class OneJob(ResponseModel):
-    """A job."""
-
-    job: JobAnswer
-
-
-class AllJobs(ResponseModel):
-    """All jobs, the newest first."""
-
-    jobs: list[JobAnswer]
-
-
 class ProjectAnswer(ResponseModel):
     """What a project holds."""
 
@@ -210,29 +170,6 @@ class ChangeNotices(ResponseModel):
     last: int
 
 
-class FindingAnswer(ResponseModel):
-    """Something odd in what would be taught."""
-
-    kind: str
-    """``mend``, ``look`` or ``note``."""
-    message: str
-    count: int
-    advice: str
-    places: list[str]
-
-
-class CheckAnswer(ResponseModel):
-    """What would be taught."""
-
-    findings: list[FindingAnswer]
-    train: dict[str, Any]
-    pool: int
-    held_back: int
-    new_types: list[str]
-    ready: bool
-    why_not: str | None
-
-
 class ScoredType(ResponseModel):
     """F1 of a type in percent."""
 
@@ -291,6 +228,14 @@ class UseAnswer(ResponseModel):
     version: str
     who: str
     when: str
+
+
+class TaughtAnswer(ResponseModel):
+    """What a version was taught from."""
+
+    version: str
+    texts: list[int]
+    """The numbers of texts; none for a version that was brought along."""
 
 
 class HistoryAnswer(ResponseModel):

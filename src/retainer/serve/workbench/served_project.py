@@ -33,12 +33,18 @@ class ServedProject:
         """One comparison at a time: each keeps two versions busy."""
         self.followers = 0
         """Clients that follow the events of a job."""
+        self.looking_ahead: asyncio.Task[None] | None = None
+        """Looks at the texts that may come next."""
         self._asked: list[str] = [served.name for served in registry]
         self._switching = asyncio.Lock()
 
     def in_use(self) -> ServedVersion | None:
         """Return the version in use, if there is one and it could be loaded."""
-        return self.registry.get(self.current) if self.current in self.registry.paths else None
+        return self.loaded(self.current)
+
+    def loaded(self, name: str | None) -> ServedVersion | None:
+        """Return a version if it is loaded now."""
+        return self.registry.get(name) if name in self.registry.paths else None
 
     async def version(self, name: str) -> ServedVersion:
         """Return a version of the project, loaded if it was not."""

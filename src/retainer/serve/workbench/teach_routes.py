@@ -8,24 +8,21 @@ from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import StreamingResponse
 
 from retainer.data.checks import Finding
-from retainer.errors import InputError
-from retainer.serve.responses import RETRY_HEADERS, ApiError, json_response
+from retainer.data.place import Place
+from retainer.serve.responses import json_response
 from retainer.serve.routes import error_responses
 from retainer.serve.workbench.documents import job_documents
-from retainer.serve.workbench.event_stream import MOST_FOLLOWERS, NDJSON, event_lines
-from retainer.serve.workbench.project_answers import AllJobs, CheckAnswer, OneJob
+from retainer.serve.workbench.event_stream import NDJSON, FollowingResponse, event_lines
 from retainer.serve.workbench.project_requests import CheckRequest, Person, Teach
 from retainer.serve.workbench.refusals import get_answers, in_thread, post_answers
 from retainer.serve.workbench.served_project import ServedProject
+from retainer.serve.workbench.teach_answers import AllJobs, CheckAnswer, OneJob
 from retainer.workbench.jobs import Job
 from retainer.workbench.project import Project
 from retainer.workbench.readiness import Readiness, readiness
-from retainer.workbench.teach_plan import require_teachable
-from retainer.workbench.teach_request import TEACH, TeachRequest
-from retainer.workbench.training_data import training_data
+from retainer.workbench.teach_queue import queue_teaching
+from retainer.workbench.teach_request import TeachRequest
 
-MOST_WAITING = 20
-"""Jobs in the queue."""
 JobNumber = Annotated[int, Path(ge=1, lt=2**63)]
 
 
@@ -49,7 +46,7 @@ def teach_routes(served: ServedProject) -> APIRouter:
 def job_routes(served: ServedProject) -> APIRouter:
     """Return the routes about jobs."""
     router = APIRouter(prefix="/v1/project/jobs")
-    lines = {200: {"content": {NDJSON: {"schema": {"type": "string"}}}}, **error_responses(401, 421, 422, 503)}
+    described = {200: {"content": {NDJSON: {"schema": {"type": "string"}}}}, **error_responses(401, 421, 422, 503)}
 
     @router.get("", responses=get_answers(AllJobs))
     async def jobs() -> Response:
@@ -57,13 +54,12 @@ def job_routes(served: ServedProject) -> APIRouter:
         found = await in_thread(lambda: job_documents(served.project, reversed(served.project.jobs.all())))
         return json_response({"jobs": found})
 
-    @router.get("/{n}/events", responses=lines, response_class=StreamingResponse)
+    @router.get("/{n}/events", responses=described, response_class=StreamingResponse)
     async def events(n: JobNumber, after: Annotated[int, Query(ge=0, lt=2**63)] = 0, follow: bool = False) -> Response:
         """Return what a job reported behind an event, a line of JSON each; with follow, until it ends."""
         await in_thread(lambda: served.project.jobs.get(n))
-        if follow and served.followers >= MOST_FOLLOWERS:
-            raise ApiError(503, "busy", "too many clients follow jobs; try again in a moment", RETRY_HEADERS)
-        return StreamingResponse(event_lines(served, n, after, follow=follow), media_type=NDJSON)
+        lines = event_lines(served, n, after, follow=follow)
+        return FollowingResponse(served, lines) if follow else StreamingResponse(lines, media_type=NDJSON)
 
     @router.post("/{n}/cancel", responses=post_answers(OneJob))
     async def cancel(n: JobNumber, request: Person) -> Response:
@@ -79,10 +75,7 @@ def _one(project: Project, job: Job) -> dict[str, Any]:
 
 def _queued(project: Project, request: Teach) -> dict[str, Any]:
     asked = TeachRequest(request.method, request.epochs, request.text, request.seed)
-    if project.jobs.waiting() >= MOST_WAITING:
-        raise InputError(f"{MOST_WAITING} jobs wait already; cancel one, or wait for one to end")
-    require_teachable(training_data(project))
-    return _one(project, project.jobs.add(TEACH, asked.as_dict(), request.who))
+    return _one(project, queue_teaching(project, asked, request.who))
 
 
 def _cancelled(project: Project, number: int, who: str) -> dict[str, Any]:
@@ -111,5 +104,9 @@ def _finding(one: Finding) -> dict[str, Any]:
         "message": one.what,
         "count": one.count,
         "advice": one.advice,
-        "places": [str(place) for place in one.examples],
+        "places": [_place(place) for place in one.examples],
     }
+
+
+def _place(one: Place) -> dict[str, Any]:
+    return {"texts": list(one.sentences), "more": one.further, "quote": one.text, "remark": one.remark}

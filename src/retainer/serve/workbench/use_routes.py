@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
 from retainer.serve.responses import json_response
 from retainer.serve.workbench.documents import version_documents
-from retainer.serve.workbench.project_answers import ComparisonAnswer, HistoryAnswer, InUseAnswer
+from retainer.serve.workbench.project_answers import ComparisonAnswer, HistoryAnswer, InUseAnswer, TaughtAnswer
 from retainer.serve.workbench.project_requests import Person, UseVersion
 from retainer.serve.workbench.refusals import get_answers, in_thread, post_answers
 from retainer.serve.workbench.served_project import ServedProject
 from retainer.serve.workbench.side_by_side import side_by_side
 from retainer.workbench.project import Project
+from retainer.workbench.teach_plan import taught_texts
 
 VersionName = Annotated[str, Query(min_length=1, max_length=500)]
 
@@ -36,6 +38,12 @@ def use_routes(served: ServedProject) -> APIRouter:
     async def back(request: Person) -> Response:
         """Put the version into use again that was in use before."""
         return json_response({"in_use": await served.go_back(request.who)})
+
+    @router.get("/taught", responses=get_answers(TaughtAnswer))
+    async def taught(version: VersionName) -> Response:
+        """Say from which texts a version was taught."""
+        texts = await in_thread(lambda: taught_texts(served.project, version))
+        return await asyncio.to_thread(json_response, {"version": version, "texts": list(texts)})
 
     @router.get("/history", responses=get_answers(HistoryAnswer))
     async def history() -> Response:
