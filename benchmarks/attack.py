@@ -25,6 +25,7 @@ PROGRAMS = {
     "kill": ("attack_kill.py", "kill -9 of learn at random moments, started again"),
     "events": ("attack_events.py", "kill -9 of every verb that writes, at its file events"),
     "http": ("attack_http.py", "clients that are slow, silent, many, or lie"),
+    "project": ("attack_project.py", "clients of a workbench that lie, write at once, follow in crowds"),
     "serving": ("attack_serving.py", "a server under load, with swaps, damage and kills"),
     "slopes": ("slopes.py", "time against size, for every reader and check"),
 }

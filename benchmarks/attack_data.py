@@ -2,16 +2,18 @@
 
     python benchmarks/attack_data.py [--quick] [--files 10000] [--processes 60] [--seed 0]
 
-Every format of the table is written, damaged in one of the ways of WAYS, and read again, all in one process; some more
-files go to the verbs in processes of their own. A file is either read or refused: InputError in Python, status 0 or 2
-on the command line, and then one printable line of at most 2,100 characters on stderr. Nothing may take the processor
-more than 10 s, and after some healthy files the process may not grow by more than 500 MB. Prints a table by way of
-damage, then every failure with the seed of its file (--only repeats it); exits with 1 if there is one.
+Every format, and a compressed table, is written, damaged in one of the ways of WAYS, and read again, all in one
+process; some more files go to the verbs in processes of their own. A file is either read or refused: InputError in
+Python, status 0 or 2 on the command line, and then one printable line of at most 2,100 characters on stderr. Nothing
+may take the processor more than 10 s, and after some healthy files the process may not grow by more than 500 MB. Prints
+a table by way of damage, then every failure with the seed of its file (--only repeats it); exits with 1 if there is
+one.
 """
 
 import argparse
 import contextlib
 import copy
+import gzip
 import io
 import json
 import os
@@ -22,6 +24,7 @@ import sys
 import tempfile
 import time
 import traceback
+import zlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -34,12 +37,17 @@ from real_process import Ended, called_as_process
 from tiny_encoder import tiny_encoder
 
 from retainer.cli.main import main as retainer
-from retainer.data.formats.table import FORMATS
+from retainer.data.columnar import write_columnar
+from retainer.data.formats.binary import BINARY_FORMATS
+from retainer.data.formats.table import COLUMNAR_FORMATS, FORMATS, holds_complete
 from retainer.data.generated import generate
 from retainer.data.io import read
 from retainer.data.spans import Sentence, Span
 from retainer.errors import InputError, printable
 
+GZIP = "gzip"
+KINDS = sorted([*FORMATS, *COLUMNAR_FORMATS, *BINARY_FORMATS, GZIP])
+"""What is written and damaged: every format, and a compressed table."""
 SECONDS, MEGABYTES, SENTENCE = 10.0, 500.0, 2100
 ODD_LABELS = (
     "\x1b[2J\x1b]0;x\x07",
@@ -204,7 +212,7 @@ class Tally:
 def corpus(draw: random.Random, format: str, odd: bool) -> list[Sentence]:
     """Generate a few sentences, some with odd names of types, or with types that are complete in them."""
     made = list(generate(draw.choice((1, 3, 12, 40)), seed=draw.randrange(10**6)).sentences)
-    if FORMATS[format].holds_complete and draw.random() < 0.5:
+    if (format == GZIP or holds_complete(format)) and draw.random() < 0.5:
         made = [one.completed(span.type for span in one.spans) if draw.random() < 0.7 else one for one in made]
     if not odd:
         return made
@@ -216,19 +224,42 @@ def corpus(draw: random.Random, format: str, odd: bool) -> list[Sentence]:
 def put(place: Path, format: str, way: str, draw: random.Random) -> Path | None:
     """Write a damaged file, or a folder of brat, of which one file is damaged; None where no file can hold it."""
     try:
-        content = FORMATS[format].write(corpus(draw, format, way == "odd labels"))
+        content = written(corpus(draw, format, way == "odd labels"), format)
     except InputError:
         return None
-    if isinstance(content, str):
+    if format in BINARY_FORMATS and isinstance(content, bytes):
         file = place / f"data.{format}"
-        file.write_bytes(WAYS[way](content.encode(), draw))
+        file.write_bytes(damaged_bytes(content, way, draw))
         return file
-    folder = place / "brat"
+    if isinstance(content, bytes):
+        file = place / f"data.{format}"
+        file.write_bytes(WAYS[way](content, draw))
+        return file
+    folder = place / format
     folder.mkdir()
     damaged = draw.choice(sorted(content))
-    for name, text in content.items():
-        (folder / name).write_bytes(WAYS[way](text.encode(), draw) if name == damaged else text.encode())
-    return draw.choice((folder, folder / "0001.ann", folder / "0001.txt"))
+    for name, data in content.items():
+        (folder / name).write_bytes(WAYS[way](data, draw) if name == damaged else data)
+    return draw.choice((folder, *sorted(folder.glob("0001.*"))))
+
+
+def written(sentences: list[Sentence], format: str) -> bytes | dict[str, bytes]:
+    """Write sentences in a format of text, in one that is no text, or as a compressed table."""
+    if format in COLUMNAR_FORMATS:
+        return write_columnar(sentences, format)
+    if format in BINARY_FORMATS:
+        return BINARY_FORMATS[format].write(sentences)
+    made = FORMATS["csv" if format == GZIP else format].write(sentences)
+    if isinstance(made, str):
+        return gzip.compress(made.encode(), mtime=0) if format == GZIP else made.encode()
+    return {name: text.encode() for name, text in made.items()}
+
+
+def damaged_bytes(content: bytes, way: str, draw: random.Random) -> bytes:
+    """Damage a file that is not text, as it lies there or inside of its compression."""
+    if draw.random() < 0.3:
+        return bytes(WAYS[way](content, draw))
+    return zlib.compress(WAYS[way](zlib.decompress(content), draw))
 
 
 def called(argv: list[str]) -> str:
@@ -286,12 +317,12 @@ def verbs(file: Path, encoder: Path) -> tuple[list[str], list[str]]:
 def one(seed: str, place: Path, encoder: Path, tally: dict[str, Tally]) -> None:
     """Make one file out of its seed, and try it."""
     draw = random.Random(seed)
-    format, way = draw.choice(sorted(FORMATS)), draw.choice(sorted(WAYS))
+    format, way = draw.choice(KINDS), draw.choice(sorted(WAYS))
     place.mkdir()
     file, mine = put(place, format, way, draw), tally[way]
     if file is not None:
         began = time.process_time()
-        healthy, wrong = tried(file, None if file.is_dir() else draw.choice((None, format)), encoder)
+        healthy, wrong = tried(file, None if file.is_dir() or format == GZIP else draw.choice((None, format)), encoder)
         seconds = time.process_time() - began
         mine.files, mine.read, mine.refused = mine.files + 1, mine.read + healthy, mine.refused + (not healthy)
         mine.slowest = max(mine.slowest, seconds)
@@ -312,7 +343,7 @@ def alone(count: int, seed: str, place: Path, encoder: Path) -> Tally:
         draw = random.Random(f"{seed}-alone-{number}")
         shutil.rmtree(place)
         place.mkdir()
-        format, way = draw.choice(sorted(FORMATS)), draw.choice(sorted(WAYS))
+        format, way = draw.choice(KINDS), draw.choice(sorted(WAYS))
         file = put(place, format, way, draw)
         if file is None:
             continue

@@ -73,9 +73,9 @@ def make_model(folder: Path) -> None:
 class Server:
     """`retainer serve` in a process of its own."""
 
-    def __init__(self, model: Path) -> None:
+    def __init__(self, model: Path, *options: str) -> None:
         """Start it and wait for its address."""
-        call = [sys.executable, "-m", "retainer", "serve", str(model), "--port", "0", "--device", "cpu"]
+        call = [sys.executable, "-m", "retainer", "serve", str(model), "--port", "0", "--device", "cpu", *options]
         limited = ["sh", "-c", f'ulimit -n {DESCRIPTORS} && exec "$@"', "sh", *call]
         self.process = subprocess.Popen(limited, stderr=subprocess.PIPE, text=True)
         self.lines: list[str] = []

@@ -112,6 +112,13 @@ ODD: dict[tuple[str, str], Callable[[int], str | dict[str, str]]] = {
         "1.txt": "w " * n,
         "1.ann": "T1\tx " + ";".join(f"{2 * at} {2 * at + 1}" for at in range(n)) + "\n",
     },
+    ("csv", "quotes"): lambda n: 'text,entities\n"' + '""' * (10 * n) + '",[]\n',
+    ("csv", "a quote without an end"): lambda n: 'text,entities\n"' + "a,b\n" * (5 * n),
+    ("csv", "one word per row"): lambda n: "sentence_id,word,tag\n" + "".join(f"{at // 9},w,B-x\n" for at in range(n)),
+    ("csv", "many columns"): lambda n: ",".join(["text", "entities", *(f"c{at}" for at in range(n))]) + "\n",
+    ("csv", "entities over everything"): lambda n: f'text,entities\n{"word" * n},"{json.dumps([[0, 4 * n, 1]] * n)}"\n',
+    ("csv", "lists as Python prints"): lambda n: f"tokens;tags\n{['w'] * n};{['O'] * n}\n",
+    ("csv", "nested lists"): lambda n: "text;entities\nw;" + "[" * (10 * n) + "\n",
     ("labelstudio", "regions over everything"): task,
     ("jsonl", "spaces after a brace"): lambda n: "{" + " " * (20 * n) + "x",
     ("jsonl", "nested lists"): lambda n: '{"text": ' + "[" * (10 * n),
@@ -211,6 +218,30 @@ def annotation(places: list[tuple[object, object]], complete: list[str] | None =
     return {"id": 1, "revision": 0, "annotation": said, "who": "ann"}
 
 
+LABEL_CONFIG = '<View><Labels name="l" toName="t"><Label value="City"/></Labels><Text name="t" value="$text"/></View>'
+SENT_PROJECT = {"id": 1, "created_at": "2024-05-01T10:00:00Z", "label_config": LABEL_CONFIG}
+"""A project of Label Studio, which the route ``/setup`` announces first."""
+
+
+def many_labels(count: int) -> str:
+    """Write a label config."""
+    return LABEL_CONFIG.replace("<Label ", "".join(f'<Label value="t{at}"/>' for at in range(count)) + "<Label ")
+
+
+def sent(count: int, *, step: int) -> object:
+    """Return an annotation of Label Studio with many regions, one behind the other or all over each other."""
+    places = [(step * at, step * at + 1) for at in range(count)] if step else [(0, count)] * count
+    names = {"from_name": "l", "to_name": "t", "type": "labels"}
+    result = [{**names, "value": {"start": start, "end": end, "labels": ["City"]}} for start, end in places]
+    task = {"id": 1, "data": {"text": "w " * min(count, LONG // 2)}}
+    return {
+        "action": "ANNOTATION_CREATED",
+        "project": SENT_PROJECT,
+        "annotation": {"id": 1, "result": result},
+        "task": task,
+    }
+
+
 ROUTES: dict[tuple[str, str], Callable[[int], object]] = {
     ("/v1/predict", "many texts"): lambda n: {"texts": ["play songs by miles davis in boston"] * (n // 10)},
     ("/v1/predict", "one long text"): lambda n: {"texts": "play songs by miles davis in boston\n" * (n // 10)},
@@ -238,6 +269,25 @@ ROUTES: dict[tuple[str, str], Callable[[int], object]] = {
     ("/v1/project/jobs/{n}/cancel", "a long name"): lambda n: {"who": "w" * (10 * n)},
     ("/v1/project/use", "a long name"): lambda n: {"version": "v" * (10 * n), "who": "ann"},
     ("/v1/project/back", "a long name"): lambda n: {"who": "w" * (10 * n)},
+    ("/setup", "announced"): lambda n: {
+        "project": "1.1714557600",
+        "schema": LABEL_CONFIG,
+        "extra_params": "x" * (10 * n),
+    },
+    ("/setup", "many labels"): lambda n: {"project": "2.2", "schema": many_labels(n)},
+    ("/setup", "nested tags"): lambda n: {"project": "3.3", "schema": "<a>" * (10 * n)},
+    ("/predict", "many tasks"): lambda n: {
+        "label_config": LABEL_CONFIG,
+        "tasks": [{"id": at, "data": {"text": "play songs by miles davis in boston"}} for at in range(n // 10)],
+    },
+    ("/predict", "tasks without a text"): lambda n: {"label_config": LABEL_CONFIG, "tasks": [{"data": {}}] * n},
+    ("/webhook", "many regions"): lambda n: sent(n, step=2),
+    ("/webhook", "regions over everything"): lambda n: sent(n, step=0),
+    ("/webhook", "never kept"): lambda n: {
+        "action": "ANNOTATIONS_DELETED",
+        "project": SENT_PROJECT,
+        "annotations": [{"id": 10 + at} for at in range(n)],
+    },
 }
 """What is sent to the routes that take a body, by route and shape."""
 
@@ -251,7 +301,7 @@ def route_works(versions: dict[str, Path]) -> Iterator[tuple[str, str, Make]]:
         served_project(f"{place}/project", paths, lambda line: None, device="cpu") as served,
     ):
         served.project.texts.add(["w " * (LONG // 2)], "slopes")
-        app = application(served.registry, Settings(limits), lambda line: None, served)
+        app = application(served.registry, Settings(limits, label_studio=True), lambda line: None, served)
         for (route, shape), body in ROUTES.items():
             yield route, shape, asking(app, route.replace("{n}", "1"), body)
         served.registry.close(seconds=10.0)

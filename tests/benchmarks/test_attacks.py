@@ -83,7 +83,7 @@ class TestSlopes:
         for _, _, make in slopes.route_works(pair):
             make(20)()
         registry = Registry({}, Metrics(), str)
-        paths = api_app(registry, Settings(), ServedProject(None, registry)).openapi()["paths"]
+        paths = api_app(registry, Settings(label_studio=True), ServedProject(None, registry)).openapi()["paths"]
         assert {route for route, _ in slopes.ROUTES} == {
             path for path, methods in paths.items() if "requestBody" in methods.get("post", {})
         }
@@ -111,7 +111,7 @@ class TestEvents:
 
     def test_every_verb_that_writes_is_there(self, attack):
         writing = {verb.split()[0] for verb in attack.VERBS}
-        assert set(VERBS) - writing == {"predict", "serve", "log", "verify", "check", "completion"}
+        assert set(VERBS) - writing == {"predict", "serve", "log", "verify", "check", "completion", "push"}
 
     def test_what_changes_a_file_is_an_event(self, attack, tmp_path):
         inside, write = str(tmp_path / "a"), os.O_WRONLY | os.O_CREAT
