@@ -22,6 +22,7 @@ ROOMS = (
     "model",
     "methods",
     "versions",
+    "workers",
     "comparison",
     "training",
     "bench",

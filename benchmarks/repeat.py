@@ -1,9 +1,9 @@
 """Learn the same tasks many times with one seed, alone and in company, and compare the weights bit for bit.
 
-    python benchmarks/repeat.py CONLL2003 --out FILE [--runs 20] [--jobs 10] [--method rdp]
+    python benchmarks/repeat.py CONLL2003 --out FILE [--alone 5] [--runs 20] [--jobs 10] [--method rdp]
 
-Every run learns the first two tasks of FG-1-PG-1 from the encoder in a process of its own: first one run after the
-other (a quarter of them), then JOBS at once. The corpus has one sentence of more than 128 pieces, for which attention
+Every run learns the first two tasks of FG-1-PG-1 from the encoder in a process of its own: first ALONE runs one after
+the other, then RUNS of them, JOBS at once. The corpus has one sentence of more than 128 pieces, for which attention
 has kernels that are not repeatable unless told to be, and batches of more than 1,024 pieces, for which torch's gradient
 of embeddings is not. --torch-embeddings leaves that gradient to torch, and --not-recorded runs kernel by kernel: what
 the two cost, and what the first one is for.
@@ -113,6 +113,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--alone", type=int, default=5)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=10)
     parser.add_argument("--method", default="rdp")
@@ -124,11 +125,10 @@ def main() -> None:
     parser.add_argument("--not-recorded", action="store_true")
     options = parser.parse_args()
     course = Course(**{name: getattr(options, name) for name in Course.__dataclass_fields__})
-    alone = max(1, options.runs // 4)
     document = {
         "machine": machine(),
         "course": {name: str(value) if name == "data" else value for name, value in vars(course).items()},
-        "alone": summary(list(runs(course, alone, 1))),
+        "alone": summary(list(runs(course, options.alone, 1))),
         "company": {"jobs": options.jobs, **summary(list(runs(course, options.runs, options.jobs)))},
     }
     document["course"]["data"] = options.data.name
