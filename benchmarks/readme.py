@@ -48,11 +48,13 @@ DRAWN = ("retain", "joint", "rdp", "extend_ner", "finetune")
 
 def table(ranked: Sequence[Ranking]) -> str:
     """Write a row per method: micro and macro averages of every setting, and the old types after the last task."""
-    return _table(
-        ranked,
-        [row.name for row in ranked[0].rows if not row.name.startswith(ABLATIONS) and "=" not in row.name],
-        ("micro", "macro"),
-    )
+    return _table(ranked, [row.name for row in ranked[0].rows if _usual(row)], ("micro", "macro"))
+
+
+def _usual(row: MethodRow) -> bool:
+    """Leave out ablations, other values of fields, and other encoders than the built-in one."""
+    own = not row.name.startswith(ABLATIONS) and "=" not in row.name
+    return own and all(cell.encoder == "builtin" for cell in row.cells)
 
 
 def short_table(ranked: Sequence[Ranking]) -> str:

@@ -12,6 +12,7 @@ from retainer.runtime import settle_threads
 if TYPE_CHECKING:
     from retainer.comparison.compare import compare
     from retainer.data.corpus import Corpus
+    from retainer.data.formats.table import Format
     from retainer.data.io import read, write
     from retainer.data.spans import Sentence, Span
     from retainer.errors import InputError
@@ -43,6 +44,7 @@ settle_threads()  # before torch is imported
 _MODULES = {
     "retainer.comparison.compare": ("compare",),
     "retainer.data.corpus": ("Corpus",),
+    "retainer.data.formats.table": ("Format",),
     "retainer.data.io": ("read", "write"),
     "retainer.data.spans": ("Sentence", "Span"),
     "retainer.errors": ("InputError",),
@@ -82,6 +84,7 @@ __all__ = [
     "Corpus",
     "ExtendNER",
     "Finetune",
+    "Format",
     "Frozen",
     "InputError",
     "Joint",

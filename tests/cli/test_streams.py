@@ -182,7 +182,7 @@ def test_a_disk_that_fills_up_is_not_our_fault(argv, error, here, capsys, monkey
 
 
 def test_a_refusal_of_the_disk_from_anywhere(here, capsys, monkeypatch):
-    def full(path):
+    def full(path, **_):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), "somewhere")
 
     monkeypatch.setattr("retainer.cli.verbs.check.read", full)
@@ -191,7 +191,7 @@ def test_a_refusal_of_the_disk_from_anywhere(here, capsys, monkeypatch):
 
 
 def test_a_broken_pipe_elsewhere_is_no_success(here, capsys, monkeypatch):
-    def broken(path):
+    def broken(path, **_):
         raise BrokenPipeError
 
     monkeypatch.setattr("retainer.cli.verbs.check.read", broken)

@@ -9,7 +9,7 @@ from pages import ROOT
 
 from retainer.bench.preset import preset
 from retainer.data.generated import generate
-from retainer.data.io import read, write
+from retainer.data.io import write
 from retainer.data.spans import Span
 
 
@@ -59,16 +59,11 @@ def _columns(target):
         write(_renamed(40, 1, "ontonotes5"), document, "conll2012")
 
 
-def _from_spacy(target):
-    """What a program that needs spaCy would write of the same sentences."""
-    write(read(ROOT / "examples" / "both.conll"), target, "prodigy")
-
-
 def _samples(target):
     """A sample in the manner of presidio-evaluator."""
     span = {"entity_type": "artist", "entity_value": "boston", "start_position": 14, "end_position": 20}
     target.write_text(json.dumps([{"full_text": "play songs by boston", "masked": None, "spans": [span]}]))
 
 
-CORPORA = {"I2B2": _notes, "ONTONOTES": _columns, "from-spacy.jsonl": _from_spacy, "samples.json": _samples}
+CORPORA = {"I2B2": _notes, "ONTONOTES": _columns, "samples.json": _samples}
 """Stand-ins: generated sentences in the format, the folders and the types of the corpus."""

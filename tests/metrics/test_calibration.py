@@ -222,7 +222,7 @@ class TestVersions:
             (["--threshold.artst", "0.5"], "artist"),
             (["--threshold.artist", "50"], "0 to 1"),
             (["--calibrated"], "never"),
-            (["--threshold", "0.5"], "--threshold.NAME and a number"),
+            (["--threshold", "0.5"], "--threshold.NAME and a number, or --threshold.all for every type"),
             (["--threshold.artist", "much"], "--threshold.NAME and a number"),
         ],
     )

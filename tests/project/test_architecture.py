@@ -21,6 +21,7 @@ ROOMS = (
     "model",
     "methods",
     "versions",
+    "workers",
     "comparison",
     "training",
     "bench",
@@ -104,8 +105,8 @@ def parameters(function):
 
 
 def is_interface(path, name):
-    """Say whether a signature is an interface of the product: a verb, or a function of the public API."""
-    return path.parent.name == "verbs" or name in retainer.__all__
+    """Say whether a signature is an interface of the product: a verb, a function of the public API, or a config."""
+    return path.parent.name == "verbs" or path.name == "spacy_factory.py" or name in retainer.__all__
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))

@@ -191,6 +191,10 @@ def _option(name: str) -> str:
     return "--" + _flag(name).replace("_", "-")
 
 
+_FOR_EVERY_NAME = {"threshold": ", or --threshold.all for every type"}
+"""What to say beside an option by name that has one for all names."""
+
+
 def _one_sentence(message: str, command: Command) -> str:
     """Shorten what the parser says to the flag, the value and what was expected."""
     key = re.search(r'Parser key "([^"]+)"', message)
@@ -199,7 +203,8 @@ def _one_sentence(message: str, command: Command) -> str:
     if key and value and key[1] in hints:
         wanted = [text for kind, text in _NAMES.items() if re.search(rf"\b{kind.__name__}\b", str(hints[key[1]]))]
         if get_origin(hints[key[1]]) is dict:
-            return f"{_option(key[1])} {value[1]}: expected {_option(key[1])}.NAME and {wanted[0]}"
+            every = _FOR_EVERY_NAME.get(key[1], "")
+            return f"{_option(key[1])} {value[1]}: expected {_option(key[1])}.NAME and {wanted[0]}{every}"
         choices = re.search(r"Literal\[(.*)\]", str(hints[key[1]]))
         expected = f"one of {choices[1]}" if choices else " or ".join(wanted)
         return f"{_option(key[1])} {value[1]}: expected {expected}"

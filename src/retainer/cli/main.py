@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import traceback
 from collections.abc import Sequence
 
 from retainer.about import __version__
 from retainer.cli.arguments import call, find_command, parse
 from retainer.cli.streams import guarded_stderr, guarded_stdout
-from retainer.errors import InputError, disk_refusal, nearest, printable, shortened, unknown
+from retainer.errors import InputError, LostProcess, SaidElsewhere, disk_refusal, nearest, printable, shortened, unknown
+from retainer.runtime import launch
 
 VERBS = {
     "demo": "see forgetting happen, and not happen, in a few minutes",
@@ -29,6 +31,7 @@ VERBS = {
     "check": "report what is odd in data before training on it",
     "convert": "turn one format into another",
     "export": "write a model as ONNX, or what it finds as suggestions to correct",
+    "push": "publish a version on the Hugging Face hub; no other verb uploads anything",
     "split": "cut a corpus into the tasks of the benchmark protocol",
     "completion": "print a script with which bash, zsh or fish completes verbs and flags",
 }
@@ -37,6 +40,11 @@ PARTS = {"types": ("rename", "merge", "drop", "split"), "project": ("export", "i
 """Verbs with a second word: `types rename` is the function `rename` beside `types`."""
 
 DONE, WRONG_INPUT, OUR_FAULT, INTERRUPTED = 0, 2, 3, 130
+
+ON_SEVERAL_DEVICES = "learn"
+"""The verb that several processes may call together; of any other each would do the whole."""
+LINGER = 10.0
+"""Seconds that all processes but the first stay after a wrong call: torchrun ends the first once another has ended."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -58,6 +66,8 @@ def _run(arguments: Sequence[str]) -> int:
         return _say(f"retainer {__version__}")
     if verb not in VERBS:
         return _complain(str(unknown("verb", verb, VERBS)), WRONG_INPUT)
+    if launch().size > 1 and verb != ON_SEVERAL_DEVICES:
+        return _complain(f"`{verb}` runs in one process; call it without torchrun, which is for `learn`", WRONG_INPUT)
     return _guarded(verb, arguments[1:])
 
 
@@ -69,6 +79,10 @@ def _guarded(verb: str, arguments: Sequence[str]) -> int:
         return call(command, parse(" ".join(words), command, arguments[len(words) - 1 :])) or DONE
     except InputError as error:
         return _complain(str(error), WRONG_INPUT)
+    except SaidElsewhere as error:
+        return error.status
+    except LostProcess as error:
+        return _complain(str(error), OUR_FAULT)
     except KeyboardInterrupt:
         return _complain("interrupted; run the same command again to continue from what was kept", INTERRUPTED)
     except Exception as error:
@@ -103,5 +117,9 @@ def _say(text: str) -> int:
 
 
 def _complain(text: str, status: int) -> int:
+    """Say what went wrong; of several processes with one fault of their user, the first says it."""
+    if launch().rank and status != OUR_FAULT:
+        time.sleep(LINGER if status == WRONG_INPUT else 0)
+        return status
     sys.stderr.write(f"retainer: {printable(' '.join(text.split()))}\n")
     return status

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from retainer.errors import InputError
 from retainer.metrics.f1 import Spans
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -90,6 +91,13 @@ def hits(spans: Spans, gold: Spans) -> Flags:
 def read_curves(record: Mapping[str, Mapping[str, float]]) -> dict[str, Curve]:
     """Return the curves of a version's record."""
     return {type_: Curve(facts["slope"], facts["shift"]) for type_, facts in record.items()}
+
+
+def require_curves(model: str, curves: Mapping[str, Any], types: Iterable[str]) -> list[str]:
+    """Refuse a model without any curve; return the types without one, whose scores look calibrated and are not."""
+    if not curves:
+        raise InputError(f"{model} was never calibrated: it was not learned by retainer, or without a dev set")
+    return [type_ for type_ in types if type_ not in curves]
 
 
 def calibrate(curves: Mapping[str, Curve], scores: Floats, types: Iterable[str]) -> Floats:

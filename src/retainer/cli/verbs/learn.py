@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from retainer.cli.dry_run import TOO_FEW, TOO_FEW_TO_CHOOSE, dry_run_lines
 from retainer.cli.output import balance_table, say, say_json, say_table
-from retainer.errors import InputError, nearest, unknown
+from retainer.data.io import read
+from retainer.errors import InputError, nearest
 from retainer.files import in_words, require_free, size_of
-from retainer.methods import METHODS, learnable
+from retainer.methods import METHODS, require_learnable_method
 from retainer.methods import method as find_method
 from retainer.metrics.few import LEAST_ENTITIES_NAMED
 from retainer.plurals import entities, sentences
+from retainer.runtime import launch
 from retainer.training.recipe import RECIPE_FIELDS, Recipe
 from retainer.training.recipe import recipe as find_recipe
 from retainer.training.reproduce import Reproduction, record_of
@@ -24,6 +26,7 @@ from retainer.versions.lineage import PARENT_FOLDER, Lineage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from retainer.data.corpus import Corpus
     from retainer.methods import Method
     from retainer.training.request import LearnRequest
     from retainer.versions.version import Version
@@ -55,10 +58,12 @@ def learn(
     seed: int = 0,
     device: str = "auto",
     keep_parent: bool = False,
+    track: str | None = None,
     dry_run: bool = False,
     anyway: bool = False,
     json: bool = False,
     quiet: bool = False,
+    columns: dict[str, str] = {},  # noqa: B006 (never changed)
     config: str | None = None,
 ) -> None:
     """Teach a model new entity types from data in which only they are annotated, and keep what it knew.
@@ -72,7 +77,8 @@ def learn(
     :param types: which types of DATA to learn; the others count as O (default: all, but then some must be new). Types
         the model knows may be among them, or be all: every entity of a type named here must be annotated, unless DATA
         say themselves, sentence by sentence, which types are complete (docs/formats.md)
-    :param method: how to keep the old types: {methods} (docs/methods.md)
+    :param method: how to keep the old types: {methods} (docs/methods.md), or one of
+        another package, such as package.module:Class (docs/plugins.md)
     :param set: any field of the method or the recipe, such as --set.look_share 0.5 --set.lr 5e-5
     :param dev: annotated file to choose the epoch on (default: a tenth of DATA is set aside)
     :param exemplars: annotated file with sentences of types the model knows, if you kept some; they join DATA, and
@@ -87,28 +93,62 @@ def learn(
     :param keep_parent: keep what is needed to restore the previous version (retainer rollback) inside the new one:
         about a third of its size more with the built-in encoder, a larger share with larger ones; without it, rollback
         needs the old folder
+    :param track: also write the run down in mlflow, tensorboard or wandb: losses, scores, what was kept, the version
+        (docs/track.md)
     :param dry_run: learn and write nothing; report what would be learned, which entities of old types the method would
         treat as gold and how many the old version itself would choose, and how long it would take
     :param anyway: where --config is the record of a version: learn even if data or parent are not those of the record
     :param json: print one JSON document
     :param quiet: print the result, and warnings alone while it learns
+    :param columns: which column of a table (CSV, Parquet) holds what, such as --columns.text body --columns.entities
+        marks; text, entities, word, tag, sentence, tokens, tags or complete (default: found by their usual names)
     :param config: read any of these from a YAML file; or the retainer.json of a version: repeat the run that made it
         (DATA, --dev, --exemplars, --text and --out are given, --from is found if it lies beside; the command line wins)
     """
     reproduces = _reproduction(config, anyway)
     chosen, fields = configure(recipe, method, {**set, **({"epochs": epochs} if epochs is not None else {})})
+    _require_several_devices(method, fields, dry_run)
     from retainer.training.learn import learn_version
-    from retainer.training.progress import ConsoleProgress, QuietProgress
+    from retainer.training.process_group import joined
+    from retainer.training.progress import ConsoleProgress, Progress, QuietProgress
     from retainer.training.request import LearnRequest, RunOptions
+    from retainer.training.track.tracked_progress import tracked
 
-    request = LearnRequest(data, from_, types or None, fields, chosen, seed, dev, exemplars, device, text, method)
+    train = _with_columns(data, columns) or data
+    known, kept = _with_columns(dev, columns), _with_columns(exemplars, columns)
+    request = LearnRequest(train, from_, types or None, fields, chosen, seed, known, kept, device, text, method)
     if dry_run:
         return _report_preview(request, out, reproduces, json)
     began = time.perf_counter()
-    progress = QuietProgress() if quiet else ConsoleProgress()
-    options = RunOptions(out=Path(out), keep_parent=keep_parent, progress=progress, reproduces=reproduces)
-    version = learn_version(request, options)
-    _report_result(version, out, time.perf_counter() - began, json, reproduces)
+    progress = Progress() if launch().rank else QuietProgress() if quiet else ConsoleProgress()
+    with (
+        joined(device) as (ranks, own_device),
+        tracked(track if ranks.leads else None, progress, request, Path(out)) as heard,
+    ):
+        request = dataclasses.replace(request, device=own_device)
+        options = RunOptions(Path(out), keep_parent=keep_parent, progress=heard, reproduces=reproduces, ranks=ranks)
+        version = learn_version(request, options)
+        if ranks.leads:
+            _report_result(version, out, time.perf_counter() - began, json, reproduces)
+
+
+def _require_several_devices(name: str, method: Method, dry_run: bool) -> None:
+    """Refuse several processes where nothing says that they learn what one learns; of one, ask nothing."""
+    if (size := launch().size) == 1:
+        return
+    if dry_run:
+        raise InputError("--dry-run needs one process; call it without torchrun")
+    if not method.several_devices:
+        tested = [other for other, one in METHODS.items() if one.several_devices]
+        raise InputError(
+            f"method {name} is not tested with {size} processes; use {', '.join(tested[:-1])} or {tested[-1]}, or call "
+            "learn without torchrun"
+        )
+
+
+def _with_columns(path: str | None, columns: dict[str, str]) -> Corpus | str | None:
+    """Read a table whose columns are named; what has none is read later, with everything else."""
+    return read(path, columns=columns) if path is not None and columns else path
 
 
 def _reproduction(config: str | None, anyway: bool) -> Reproduction | None:
@@ -162,8 +202,7 @@ def _report_preview(request: LearnRequest, out: str, reproduces: Reproduction | 
 
 def configure(recipe: str, method: str, changes: dict[str, Any]) -> tuple[Recipe, Method]:
     """Return the recipe and the method with some of their fields changed; each name belongs to one of the two."""
-    if method not in METHODS:
-        raise unknown("method", method, learnable())
+    require_learnable_method(method)
     of_method = {field.name for field in dataclasses.fields(find_method(method))}
     for name in changes:
         if name not in RECIPE_FIELDS | of_method:
