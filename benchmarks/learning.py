@@ -4,7 +4,7 @@
 
 DATA is a folder with train, dev and test files. A first version learns the first type from 1,500 sentences; then the
 last type is learned from 500 in which only it is annotated, and both are scored on a third of the test set. Numbers are
-chosen on the dev set (`--scored dev`). A method may have fields, its own or the recipe's. Seconds are those of the whole
+chosen on the dev set (`--scored dev`). A method may have fields, its own or the recipe's. Seconds are of the whole
 process of the second `learn`, start-up included; CPU seconds are those its threads worked, which a busy machine changes
 less.
 """
@@ -94,7 +94,9 @@ def main() -> None:
     if options.out:
         from machine import machine
 
-        Path(options.out).write_text(json.dumps({"scored": options.scored, "machine": machine(), "runs": rows}, indent=1) + "\n")
+        Path(options.out).write_text(
+            json.dumps({"scored": options.scored, "machine": machine(), "runs": rows}, indent=1) + "\n"
+        )
 
 
 if __name__ == "__main__":
