@@ -63,7 +63,7 @@ def test_use_and_go_back(versions, project, folder):
     with Project.open(folder) as again:
         versions = again.versions
         assert [versions.go_back("bob").name for _ in range(2)] == ["v1", "base"]
-        with pytest.raises(InputError, match="none was in use earlier"):
+        with pytest.raises(InputError, match="the one in use was the first"):
             versions.go_back("bob")
         versions.use("v2", "cem")
         assert versions.go_back("bob").name == "base" == versions.in_use().name

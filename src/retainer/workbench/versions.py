@@ -127,17 +127,22 @@ class ProjectVersions:
     def go_back(self, who: str) -> ProjectVersion:
         """Put the version into use again that was in use before the present one; again goes back further."""
         with self._database.writing() as connection:
-            before = self.before()
+            before = self.require_before()
             _record_use(connection, before.name, who, back=True)
             return before
 
-    def before(self) -> ProjectVersion:
-        """Return the version that going back would put into use."""
+    def before(self) -> ProjectVersion | None:
+        """Return the version that going back would put into use, if there is one."""
         with self._database.reading():
             stack = _stack(self.uses())
-            if len(stack) < 2:
-                raise InputError("there is no version to go back to: none was in use earlier")
-            return self.get(stack[-2])
+            return self.get(stack[-2]) if len(stack) > 1 else None
+
+    def require_before(self) -> ProjectVersion:
+        """Return it, or refuse to go back."""
+        before = self.before()
+        if before is None:
+            raise InputError("there is no version to go back to: the one in use was the first")
+        return before
 
     def in_use(self) -> ProjectVersion | None:
         """Return the version in use, if there is one."""

@@ -114,6 +114,7 @@ def test_from_a_text_file_to_a_version_in_use_and_back(chromium, empty, tmp_path
         expect(page.locator("#workbench-status")).to_have_text("v1 is in use now.")
         assert "v1 in use\n\ntaught from" in page.inner_text("#history-versions .used")
         assert page.locator("#history-uses li").count() == 3
+        expect(page.locator("#history-back")).to_be_disabled()  # v1 was the first
         page.click("nav a[href='#find']")
         expect(page.locator("#find-version")).to_have_value("v1")
     assert empty.project.versions.in_use().name == "v1"

@@ -30,7 +30,7 @@ export class ConflictPanel {
   /** Show what both said about the text that is open. */
   showBoth(current) {
     const { look } = this;
-    const mine = look.sheet.annotation(false);
+    const mine = look.sheet.annotation(look.sheet.decides);
     const who = visible(current.who ?? "Somebody");
     const theirs = button(`Take what ${who} said`, () => look.act(() => this.take(current)));
     this.fill(
@@ -67,7 +67,7 @@ export class ConflictPanel {
 
   async keep(current) {
     const { look } = this;
-    const item = await look.save(!look.sheet.open.length, current.revision);
+    const item = await look.save(look.sheet.decides, current.revision);
     look.show(await look.project.text(item.id), "Yours is saved; the other change is in the history.");
   }
 
@@ -81,7 +81,7 @@ export class ConflictPanel {
     const [text] = sheet.texts;
     const drawn = drawPassive(text, entities, this.look.project, (start, end) => [text.slice(start, end)]);
     const types = complete.length ? `, complete for ${complete.map(visible).join(", ")}` : "";
-    const state = node("p", { class: "muted" }, `${decided ? "decided" : "open"}${types}`);
+    const state = node("p", { class: "muted" }, `${decided ? "decided" : "not decided"}${types}`);
     return node("div", { class: "side" }, node("h5", {}, nameNode(who)), drawn, state);
   }
 }

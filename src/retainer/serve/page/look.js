@@ -1,11 +1,11 @@
 /** Look and correct: one text after the other, the one that is worth most first; every decision is saved at once. */
 
 import { ConflictPanel } from "./conflict_panel.js";
-import { byId, plural, visible } from "./dom.js";
+import { byId, visible } from "./dom.js";
 import { Conflict } from "./errors.js";
-import { LookPanel } from "./look_panel.js";
+import { LookPanel, decidedText } from "./look_panel.js";
 import { Marking } from "./marking.js";
-import { BUTTONS, reviewKeys } from "./review_keys.js";
+import { BUTTONS, lookKeys } from "./review_keys.js";
 import { Sheet } from "./sheet.js";
 import { TypeChoice } from "./type_choice.js";
 
@@ -38,16 +38,8 @@ export class Look {
     window.addEventListener("beforeunload", (event) => this.sheet?.isChanged && event.preventDefault());
   }
 
-  /** The keys: those of Review, and those that save. */
   get keys() {
-    return {
-      ...reviewKeys(this),
-      d: () => this.act(() => this.decide()),
-      D: () => this.act(() => this.decideRest()),
-      n: () => this.act(() => this.next()),
-      p: () => this.act(() => this.previous()),
-      y: () => this.act(() => this.redo()),
-    };
+    return lookKeys(this);
   }
 
   /** Do one thing after the other: a key that is pressed while something is saved counts for what comes then. */
@@ -72,6 +64,14 @@ export class Look {
     byId("look-none").hidden = true;
     this.draw(message);
     this.onShow(item.id);
+  }
+
+  /** Another version is in use: show what it finds, unless something is not saved yet. */
+  renew() {
+    return this.act(async () => {
+      const { sheet } = this;
+      if (sheet && !sheet.isChanged) this.show({ ...(await this.project.text(sheet.id)), why: sheet.stored.why }, null);
+    });
   }
 
   async open(id) {
@@ -103,11 +103,12 @@ export class Look {
   /** Save what was done to the text before another one comes. */
   async leave() {
     const { sheet } = this;
-    if (sheet?.isChanged) await this.save(sheet.stored.annotation.decided && !sheet.open.length);
+    if (sheet?.isChanged) await this.save(sheet.decides);
   }
 
   async save(decided, revision = this.sheet.stored.revision) {
     const { sheet } = this;
+    sheet.wanted = decided;
     const request = { id: sheet.id, revision, annotation: sheet.annotation(decided) };
     const item = await this.project.change("annotate", request);
     sheet.stored = { ...sheet.stored, ...item, why: sheet.stored.why };
@@ -119,7 +120,7 @@ export class Look {
   async decide() {
     if (!this.sheet) return;
     const { annotation } = await this.save(true);
-    await this.next(`Saved: ${plural(annotation.entities.length, "entity", "entities")}, decided.`);
+    await this.next(decidedText(annotation, this.project.typeNames));
   }
 
   async decideRest() {
@@ -143,10 +144,8 @@ export class Look {
   /** Let the server take a saved change back, or make it again. */
   async reverse(way, before = undefined) {
     const { item } = await this.project.change(way, { before });
-    if (!item) {
-      this.conflict.hide();
-      return this.notices.report(`There is nothing ${before ? "before that " : ""}to ${way}.`);
-    }
+    if (!item) this.conflict.hide();
+    if (!item) return this.notices.report(`There is nothing ${before ? "before that " : ""}to ${way}.`);
     this.onSaved(item);
     return this.show(await this.project.text(item.id), REVERSED[way](item.id));
   }
@@ -177,14 +176,14 @@ export class Look {
     });
   }
 
-  /** Types were added, renamed or coloured: a new one is complete in a text that nobody has looked at before. */
+  /** Types were changed: a new one is ticked in a text that is not decided. */
   onTypes() {
     const known = JSON.stringify(this.project.types.map(({ name, colour }) => [name, colour]));
     if (!this.sheet || known === this.known) return;
     this.known = known;
     const names = this.project.typeNames;
     const fresh = names.filter((name) => !this.choice.first.has(name));
-    if (!this.sheet.stored.revision) for (const name of fresh) this.sheet.completeness.of(0).add(name);
+    if (!this.sheet.stored.annotation.decided) for (const name of fresh) this.sheet.completeness.of(0).add(name);
     this.choice.start(names);
     this.panel.draw(null);
   }

@@ -45,7 +45,7 @@ export class LookPanel {
     for (const type of types) this.look.unticked[wanted ? "delete" : "add"](type);
     const names = types.length > 1 ? "all types" : visible(types[0] ?? "");
     this.look.apply(
-      ({ completeness }) => completeness.set(0, types, wanted),
+      (sheet) => sheet.say(types, wanted),
       wanted ? `Complete for ${names}.` : `Not complete for ${names}.`,
     );
   }
@@ -73,8 +73,17 @@ function state(sheet) {
   const from = source ? [" from ", nameNode(source)] : [];
   const held = heldBack ? ", held back to compare versions on" : "";
   const said = annotation.decided ? "decided" : "changed";
-  const by = who ? [`, ${said} by `, nameNode(who), " ", when ? dateNode(when) : ""] : [", nobody said anything yet"];
+  const by = who ? [`, ${said} by `, nameNode(who), " ", when ? dateNode(when) : ""] : [", not looked at yet"];
   return [`Text ${id}`, ...from, held, ...by, sheet.isChanged ? ". Not saved yet." : "."];
+}
+
+/** Say what a decision has saved, and for which types it teaches what is not an entity. */
+export function decidedText({ entities, complete }, types) {
+  const saved = `Saved: ${plural(entities.length, "entity", "entities")}, decided`;
+  const left = types.filter((type) => !complete.includes(type)).map(visible);
+  if (!left.length) return `${saved}.`;
+  if (complete.length) return `${saved}, not complete for ${left.join(", ")}.`;
+  return `${saved}. It is complete for no type, so it teaches what is marked, not that nothing else is there.`;
 }
 
 /** Say where the person is. */

@@ -17,8 +17,8 @@ export class ProjectVersions {
   /** Draw what holds now. */
   async show() {
     this.visible = true;
-    const { uses, versions } = await get("v1/project/history");
-    byId("history-back").disabled = uses.length < 2;
+    const { uses, versions, back } = await get("v1/project/history");
+    byId("history-back").disabled = !back;
     byId("history-none").hidden = versions.length > 0;
     byId("history-versions").replaceChildren(...[...versions].reverse().map((version) => this.card(version)));
     byId("history-uses-title").hidden = !uses.length;

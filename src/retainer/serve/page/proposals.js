@@ -21,6 +21,11 @@ function proposal(text, entity, reason = "", other = null) {
   };
 }
 
+/** Return an entity that a person marks where none was proposed. */
+export function marked(text, span) {
+  return { text, ...span, score: null, reason: "", other: null, state: "accepted", proposed: null };
+}
+
 /** Ask one version, or two, for proposals. */
 export async function propose(records, version, second, onProgress) {
   const texts = records.map((record) => record.plain);
@@ -60,6 +65,12 @@ export function sorted(items) {
 /** Return whether two spans share a character. */
 export function overlap(a, b) {
   return a.start < b.end && b.start < a.end;
+}
+
+/** Return the open items that an entity leaves no room for. */
+export function covered(items, span) {
+  const shares = (item) => item !== span && item.text === span.text && overlap(item, span);
+  return items.filter((item) => item.state === "open" && shares(item));
 }
 
 /** Leave out proposals that overlap an entity of the file: a person put it there. */

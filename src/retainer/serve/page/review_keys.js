@@ -41,6 +41,21 @@ export function reviewKeys(review) {
   };
 }
 
+/**
+ * Those of the workbench: they save as well.
+ * @param {import("./look.js").Look} look
+ */
+export function lookKeys(look) {
+  return {
+    ...reviewKeys(look),
+    d: () => look.act(() => look.decide()),
+    D: () => look.act(() => look.decideRest()),
+    n: () => look.act(() => look.next()),
+    p: () => look.act(() => look.previous()),
+    y: () => look.act(() => look.redo()),
+  };
+}
+
 /** While words are chosen, the arrows go from word to word, and with Shift choose more of them. */
 function markingKeys(marking) {
   return {

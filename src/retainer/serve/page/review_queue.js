@@ -3,7 +3,7 @@
 import { Completeness } from "./completeness.js";
 import { visible } from "./dom.js";
 import { UserError } from "./errors.js";
-import { overlap } from "./proposals.js";
+import { covered, marked, overlap } from "./proposals.js";
 
 export class ReviewQueue {
   /**
@@ -53,9 +53,12 @@ export class ReviewQueue {
     );
   }
 
+  /** Accept the current item; open ones that it leaves no room for are rejected with it. */
   accept() {
-    this.requireRoom(this.current());
-    this.change([this.item], (item) => (item.state = "accepted"));
+    const item = this.current();
+    this.requireRoom(item);
+    const gone = covered(this.items, item);
+    this.change([item, ...gone], (one) => (one.state = one === item ? "accepted" : "rejected"));
     this.goToOpen();
   }
 
@@ -70,15 +73,15 @@ export class ReviewQueue {
 
   /** Mark an entity that no version found; it becomes the current item, behind the one before. */
   mark({ start, end }, type) {
-    const state = "accepted";
-    const item = { text: this.text, start, end, type, score: null, reason: "", other: null, state, proposed: null };
+    const item = marked(this.text, { start, end, type });
     this.requireRoom(item, null);
     const at = this.at + 1;
-    this.record(
-      [this.text],
-      () => this.items.splice(at, 1),
-      () => this.items.splice(at, 0, item),
-    );
+    const gone = covered(this.items, item);
+    const put = (items, left) => () => {
+      this.items.splice(at, 1 - items.length, ...items);
+      gone.forEach((one) => (one.state = left));
+    };
+    this.record([this.text], put([], "open"), put([item], "rejected"));
     this.goTo(at);
   }
 
@@ -102,11 +105,13 @@ export class ReviewQueue {
 
   replace(span, other = this.item.other) {
     const { item } = this;
-    if (item.state === "accepted") this.requireRoom({ ...item, ...span });
-    this.change([item], (one) => Object.assign(one, span, { other }));
+    const moved = { ...item, ...span };
+    if (item.state === "accepted") this.requireRoom(moved);
+    const gone = item.state === "accepted" ? covered(this.items, moved) : [];
+    const values = (one) => (one === item ? { ...span, other } : { state: "rejected" });
+    this.change([item, ...gone], (one) => Object.assign(one, values(one)));
   }
 
-  /** Start and end of each word of a text. */
   wordsOf(text) {
     if (!this.words.has(text)) this.words.set(text, this.texts[text].words());
     return this.words.get(text);
@@ -150,7 +155,6 @@ export class ReviewQueue {
     return count;
   }
 
-  /** Return whether an item has this type, or a text is complete for it. */
   uses(type) {
     return this.items.some((item) => item.type === type) || this.completeness.sets.some((set) => set.has(type));
   }

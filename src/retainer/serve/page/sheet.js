@@ -12,14 +12,17 @@ export class Sheet extends ReviewQueue {
    * @param {Set<string>} unticked types that the person does not take for complete in a new text
    */
   constructor(item, types, unticked) {
-    const { annotation, revision, text, found } = item;
-    const complete = revision ? annotation.complete : types().filter((type) => !unticked.has(type));
+    const { annotation, text, found } = item;
+    const usual = annotation.decided ? [] : types().filter((type) => !unticked.has(type));
+    const complete = [...new Set([...annotation.complete, ...usual])];
     const open = found.filter((one) => isOpen(one, annotation));
     const items = [...annotation.entities.map(saved), ...open.map(proposed)].sort((a, b) => a.start - b.start);
     super([{ plain: text, given: [], complete }], [new Text(text)], items, types);
     if (item.words) this.words.set(0, item.words);
     this.stored = item;
     this.undone = [];
+    this.said = new Set(annotation.complete);
+    this.wanted = annotation.decided;
     if (this.text < 0) this.text = 0;
     this.showText(0);
   }
@@ -36,6 +39,11 @@ export class Sheet extends ReviewQueue {
   /** The proposals that are still to decide. */
   get open() {
     return this.items.filter((item) => item.state === "open");
+  }
+
+  /** Whether the text is decided, if that was wanted last and can be. */
+  get decides() {
+    return this.wanted && !this.open.length;
   }
 
   record(decided, restore, apply) {
@@ -70,7 +78,16 @@ export class Sheet extends ReviewQueue {
     });
   }
 
-  /** Return what is to be saved; a decision needs one about every proposal. */
+  /** Say, or take back, that every entity of some types is marked. */
+  say(types, wanted) {
+    for (const type of types) this.said[wanted ? "add" : "delete"](type);
+    this.completeness.set(0, types, wanted);
+  }
+
+  /**
+   * Return what is to be saved; a decision needs one about every proposal. What is ticked holds with the decision;
+   * until then, only what the person has ticked: who leaves in the middle has not said that nothing else is there.
+   */
   annotation(decided) {
     const count = this.open.length;
     if (decided && count)
@@ -81,13 +98,14 @@ export class Sheet extends ReviewQueue {
       .filter((item) => item.state === "accepted")
       .map(({ start, end, type }) => ({ start, end, type }))
       .sort((a, b) => a.start - b.start);
-    return { entities, decided, complete: [...this.completeness.of(0)] };
+    const complete = [...this.completeness.of(0)].filter((type) => decided || this.said.has(type));
+    return { entities, decided, complete };
   }
 }
 
-/** A proposal is worth a look where nothing is marked and where it is open what the rest is. */
-function isOpen(found, { entities, complete }) {
-  return !complete.includes(found.type) && !entities.some((one) => overlap(one, found));
+/** A proposal is worth a look where nothing is marked, unless it was decided that nothing else is there. */
+function isOpen(found, { entities, decided, complete }) {
+  return !(decided && complete.includes(found.type)) && !entities.some((one) => overlap(one, found));
 }
 
 function saved({ start, end, type }) {

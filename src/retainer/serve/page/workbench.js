@@ -98,7 +98,10 @@ export class Workbench {
     const { folder, texts, in_use: used, job } = this.project;
     const counts = `${plural(texts.all, "text")}, ${texts.decided} decided, ${texts.held_back} held back. `;
     const inUse = used ? ["In use: ", nameNode(used), ". "] : ["No version is in use yet. "];
-    if (this.used !== undefined && this.used !== used) this.onUse().catch((error) => this.notices.reportError(error));
+    if (this.used !== undefined && this.used !== used) {
+      this.onUse().catch((error) => this.notices.reportError(error));
+      this.look.renew();
+    }
     this.used = used;
     byId("bench").classList.toggle("empty", !texts.all);
     byId("bench-facts").replaceChildren(nameNode(folder), `: ${counts}`, ...inUse, job ? "A job is running." : "");

@@ -241,5 +241,7 @@ class TaughtAnswer(ResponseModel):
 class HistoryAnswer(ResponseModel):
     """When which version was put into use, the newest first, and all versions."""
 
+    back: str | None
+    """The version that going back would put into use."""
     uses: list[UseAnswer]
     versions: list[VersionAnswer]

@@ -74,7 +74,7 @@ class ServedProject:
     async def go_back(self, who: str) -> str:
         """Put the version into use again that was in use before."""
         async with self._switching:
-            before = await in_thread(self.project.versions.before)
+            before = await in_thread(self.project.versions.require_before)
             await self.version(before.name)
             await in_thread(lambda: self.project.versions.go_back(who))
             return self._lead(before.name)

@@ -56,4 +56,6 @@ def use_routes(served: ServedProject) -> APIRouter:
 def _history(project: Project) -> dict[str, Any]:
     with project.database.reading():
         uses = [{"version": one.version, "who": one.who, "when": one.when} for one in reversed(project.versions.uses())]
-        return {"uses": uses, "versions": version_documents(project)}
+        before = project.versions.before()
+        back = None if before is None else before.name
+        return {"back": back, "uses": uses, "versions": version_documents(project)}
