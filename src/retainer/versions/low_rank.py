@@ -104,7 +104,8 @@ def _fitted(difference: Doubles, right: Doubles, precision: Doubles) -> Doubles:
 
 
 def _rounded(factors: tuple[Doubles, Doubles]) -> tuple[Floats, Floats]:
-    left, right = (np.ascontiguousarray(factor, dtype=np.float32) for factor in factors)
+    with np.errstate(all="ignore"):
+        left, right = (np.ascontiguousarray(factor, dtype=np.float32) for factor in factors)
     return left, right
 
 
