@@ -19,7 +19,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from retainer.versions.low_rank import Floats, LowRankChange
+from retainer.versions.low_rank import LowRankChange, Matrix
 from retainer.versions.own_files import parse_json
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
@@ -119,7 +119,7 @@ def _low_rank(wanted: SafetensorsFile, known: SafetensorsFile, name: str, rank: 
     return LowRankChange.between(_matrix(wanted, name), _matrix(known, name), rank)
 
 
-def _matrix(file: SafetensorsFile, name: str) -> Floats:
+def _matrix(file: SafetensorsFile, name: str) -> Matrix:
     """Return a matrix of full numbers."""
     return np.frombuffer(file[name].tobytes(), "<f4").reshape(file.tensors[name].shape).astype(np.float32)
 

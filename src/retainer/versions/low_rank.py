@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-Floats = np.ndarray[Any, np.dtype[np.float32]]
-Doubles = np.ndarray[Any, np.dtype[np.float64]]
-Words = np.ndarray[Any, np.dtype[np.uint32]]
+Matrix = np.ndarray[Any, np.dtype[np.float32]]
+_Doubles = np.ndarray[Any, np.dtype[np.float64]]
+_BitPatterns = np.ndarray[Any, np.dtype[np.uint32]]
 
 _SPARE_COLUMNS = 8
 """Columns more than the rank to look for it with: random ones may miss a direction, so many more do not."""
@@ -31,8 +31,8 @@ _FINEST = 1e-6
 class LowRankChange:
     """What makes one matrix out of another: two thin ones, and the bits that their product gets wrong, packed."""
 
-    left: Floats
-    right: Floats
+    left: Matrix
+    right: Matrix
     rest: bytes
 
     @property
@@ -41,7 +41,7 @@ class LowRankChange:
         return self.left.nbytes + self.right.nbytes + len(self.rest)
 
     @classmethod
-    def between(cls, wanted: Floats, known: Floats, rank: int) -> LowRankChange | None:
+    def between(cls, wanted: Matrix, known: Matrix, rank: int) -> LowRankChange | None:
         """Find the change of at most this rank; None where there is none to look for."""
         with np.errstate(all="ignore"):
             difference = wanted.astype(np.float64) - known.astype(np.float64)
@@ -55,7 +55,7 @@ class LowRankChange:
         wrong = _bits(wanted) - _bits(_sum(known, left, right))
         return cls(left, right, zlib.compress(_planes(_folded(wrong)), 6))
 
-    def applied(self, known: Floats) -> Floats:
+    def applied(self, known: Matrix) -> Matrix:
         """Return the matrix that is meant; a ValueError means that this is damaged."""
         rows, columns = known.shape
         fits = self.left.ndim == self.right.ndim == 2 and self.left.shape[1] == len(self.right) <= min(known.shape)
@@ -67,7 +67,7 @@ class LowRankChange:
         return (_bits(_sum(known, self.left, self.right)) + wrong).view(np.float32)
 
 
-def _factors(difference: Doubles, rank: int) -> tuple[Doubles, Doubles]:
+def _factors(difference: _Doubles, rank: int) -> tuple[_Doubles, _Doubles]:
     """Split a matrix of low rank: random mixtures of its columns span what they all lie in."""
     columns = min(rank + _SPARE_COLUMNS, *difference.shape)
     span, _ = np.linalg.qr(difference @ np.random.default_rng(0).standard_normal((difference.shape[1], columns)))
@@ -75,14 +75,14 @@ def _factors(difference: Doubles, rank: int) -> tuple[Doubles, Doubles]:
     return span @ (inner[:, :rank] * sizes[:rank]), right[:rank]
 
 
-def _precision(known: Floats) -> Doubles:
+def _precision(known: Matrix) -> _Doubles:
     """Return how much a difference says at every place: small numbers were rounded to finer steps than large ones."""
     steps = np.spacing(np.maximum(np.abs(known), np.float32(_FINEST))).astype(np.float64)
-    shares: Doubles = (steps.min() / steps) ** 2
+    shares: _Doubles = (steps.min() / steps) ** 2
     return shares
 
 
-def _sharpened(difference: Doubles, left: Doubles, right: Doubles, precision: Doubles) -> tuple[Doubles, Doubles]:
+def _sharpened(difference: _Doubles, left: _Doubles, right: _Doubles, precision: _Doubles) -> tuple[_Doubles, _Doubles]:
     """Fit both factors in turn with every place weighed by its precision: a quarter of the bits is then left to store.
 
     Where the rank is less than was thought, there is nothing to solve for, and the factors are left as they are.
@@ -96,20 +96,20 @@ def _sharpened(difference: Doubles, left: Doubles, right: Doubles, precision: Do
     return left, right
 
 
-def _fitted(difference: Doubles, right: Doubles, precision: Doubles) -> Doubles:
+def _fitted(difference: _Doubles, right: _Doubles, precision: _Doubles) -> _Doubles:
     """Return the left factor that fits best beside a right one: weighted least squares, row by row."""
     squares = np.einsum("ij,pj,qj->ipq", precision, right, right, optimize=True)
-    fitted: Doubles = np.linalg.solve(squares, ((precision * difference) @ right.T)[..., None])[..., 0]
+    fitted: _Doubles = np.linalg.solve(squares, ((precision * difference) @ right.T)[..., None])[..., 0]
     return fitted
 
 
-def _rounded(factors: tuple[Doubles, Doubles]) -> tuple[Floats, Floats]:
+def _rounded(factors: tuple[_Doubles, _Doubles]) -> tuple[Matrix, Matrix]:
     with np.errstate(all="ignore"):
         left, right = (np.ascontiguousarray(factor, dtype=np.float32) for factor in factors)
     return left, right
 
 
-def _sum(known: Floats, left: Floats, right: Floats) -> Floats:
+def _sum(known: Matrix, left: Matrix, right: Matrix) -> Matrix:
     """Return the matrix plus the product, rounded once; the same on every machine."""
     total = known.astype(np.float64)
     with np.errstate(all="ignore"):
@@ -118,21 +118,21 @@ def _sum(known: Floats, left: Floats, right: Floats) -> Floats:
         return total.astype(np.float32)
 
 
-def _bits(matrix: Floats) -> Words:
+def _bits(matrix: Matrix) -> _BitPatterns:
     return np.ascontiguousarray(matrix).view(np.uint32)
 
 
-def _folded(wrong: Words) -> Words:
+def _folded(wrong: _BitPatterns) -> _BitPatterns:
     """Make small numbers of what is off by little in either direction: 0, -1, 1, -2 become 0, 1, 2, 3."""
     return np.where(wrong >> 31, ~(wrong << 1), wrong << 1).astype(np.uint32)
 
 
-def _unfolded(planes: np.ndarray[Any, np.dtype[np.uint8]]) -> Words:
+def _unfolded(planes: np.ndarray[Any, np.dtype[np.uint8]]) -> _BitPatterns:
     """Read the planes of bytes, and turn the numbers back."""
     folded = np.ascontiguousarray(planes.T).view("<u4").reshape(-1).astype(np.uint32)
     return np.where(folded & 1, ~(folded >> 1), folded >> 1).astype(np.uint32)
 
 
-def _planes(words: Words) -> bytes:
+def _planes(words: _BitPatterns) -> bytes:
     """Put the first bytes of all numbers first, then the second ones, and so on."""
     return words.astype("<u4").view(np.uint8).reshape(-1, 4).T.tobytes()
