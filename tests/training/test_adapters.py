@@ -22,6 +22,7 @@ from retainer.files import sha256
 from retainer.methods import METHODS
 from retainer.model.adapters import FASTER, adapter_parameters, learned_state
 from retainer.model.predict import run_tagger, tag
+from retainer.training.blend import blended
 from retainer.training.learn import learn
 from retainer.training.loop import TrainingLoop
 from retainer.training.prepare import prepare
@@ -31,6 +32,7 @@ from retainer.training.speed.embedding_subset import EmbeddingSubset
 from retainer.training.speed.mixed_precision import MixedPrecision
 from retainer.training.step import TrainingStep
 from retainer.training.task_data import TaskData
+from retainer.versions.delta import unpacked_sha256, write_delta
 from retainer.versions.verify import verify_folder
 from retainer.versions.version import load
 
@@ -298,6 +300,35 @@ class TestCommandLine:
         status, said = called("--set.adapter_rank", "4", "--out", tmp_path / "v2")
         assert status == 2 and "adapters for BertForTokenClassification are not known" in said
         assert said.count("\n") == 1 and not (tmp_path / "v2.partial").exists()
+
+
+def test_a_bench_with_adapters(encoder, tmp_path, capsys):
+    """A cell of its own, with the rank in its record; `frozen` is refused before anything is measured."""
+    data = tmp_path / "data"
+    data.mkdir()
+    for name, seed in (("train", 1), ("dev", 2), ("test", 3)):
+        write(generate(60, seed=seed, types=["artist", "city"]), data / f"{name}.conll", "conll")
+    call = ["bench", "own", "--data", data, "--out", tmp_path / "out", "--setting", "FG-1-PG-1", "--encoder", encoder]
+    call += ["--device", "cpu", "--seeds", "1", "--set.epochs", "1", "--set.adapter_rank", "4", "--methods"]
+    assert main([str(part) for part in (*call, "rdp")]) == 0
+    (cell,) = (tmp_path / "out").glob("own/FG-1-PG-1/rdp.*/seed-1.json")
+    assert json.loads(cell.read_text())["recipe"]["adapter_rank"] == 4
+    capsys.readouterr()
+    assert main([str(part) for part in (*call, "frozen")]) == 2
+    assert "method frozen leaves the encoder as it is" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("share", [0.3, 0.9])
+def test_a_blend_keeps_the_stored_parent_small(chain, tmp_path, share):
+    before, after = (load(chain / name, device="cpu").tagger for name in ("v1", "adapters"))
+    blended(after, before, share).save(tmp_path)
+    sizes = []
+    for rank in (4, 0):
+        delta = tmp_path / f"{rank}.delta"
+        write_delta(chain / "v1" / "model.safetensors", tmp_path / "model.safetensors", delta, rank)
+        assert unpacked_sha256(delta, tmp_path / "model.safetensors") == sha256(chain / "v1" / "model.safetensors")
+        sizes.append(delta.stat().st_size)
+    assert sizes[0] < 0.9 * sizes[1]
 
 
 def test_cells_without_adapters_keep_their_keys():
