@@ -32,7 +32,7 @@ from person import drawn, facts, markdown, mean
 
 from retainer.files import require_writable, write_text
 from retainer.model.adapters import FASTER
-from retainer.runtime import peak_memory, pick_device
+from retainer.runtime import peak_memory, pick_device, versions
 from retainer.training import loop, step
 from retainer.training.learn import learn
 from retainer.training.recipe import Recipe
@@ -220,7 +220,7 @@ def described(plan: Plan, options: argparse.Namespace) -> Run:
     train, _, _ = read_splits(plan.data)
     return {
         "command": command(options),
-        "machine": machine(),
+        "machine": {**machine(), "versions": versions("peft")},
         "encoder": Path(plan.encoder).name,
         "method": "retain",
         "new": plan.new,
