@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,9 +119,9 @@ def peak_memory(device: torch.device, *, begin: bool = False) -> int | None:
     return int(torch.cuda.max_memory_allocated(device))
 
 
-def versions() -> dict[str, str]:
-    """Return the versions that determine a result."""
-    packages = ("torch", "transformers", "tokenizers", "numpy")
+def versions(*beside: str) -> dict[str, str]:
+    """Return the versions that determine a result; of the packages beside the usual ones, those that are installed."""
+    packages = ("torch", "transformers", "tokenizers", "numpy", *(name for name in beside if find_spec(name)))
     return {
         "retainer": __version__,
         "python": platform.python_version(),

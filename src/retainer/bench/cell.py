@@ -32,7 +32,7 @@ Packed = dict[str, list[list[Any]]]
 
 LATER = ("lr", "freeze_old_rows", "text_share", "text_limit")
 """Fields of the recipe that mean nothing to a first task."""
-ADDED = {"repeat": 1, "prior": "none", "text_share": 1.0, "text_limit": 20_000}
+ADDED = {"repeat": 1, "prior": "none", "text_share": 1.0, "text_limit": 20_000, "adapter_rank": 0}
 """Fields of the recipe that came when cells had been measured, and the value that changes nothing: with it, a cell is
 what it was."""
 ADDED_TO_METHODS: dict[str, dict[str, Any]] = {"Retain": {"blend": "none"}}
@@ -60,6 +60,7 @@ class Cell:
         """Settle what the recipe leaves to the method: a key must say what was done."""
         if not 0 <= self.pool < 1:
             raise InputError(f"the pool is a share of the training sentences, at least 0 and below 1, not {self.pool}")
+        self.recipe.require_moving_encoder(self.method.trainable, self.name)
         object.__setattr__(self, "recipe", self.recipe.resolved(self.method.prior_correction))
 
     @property

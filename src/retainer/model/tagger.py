@@ -19,6 +19,7 @@ from transformers import AutoConfig, AutoModelForTokenClassification, AutoTokeni
 
 from retainer.data.labels import Labels
 from retainer.errors import InputError, nearest
+from retainer.model.adapters import merge_adapters
 from retainer.model.batches import Batch
 from retainer.model.builtin import builtin_folder
 from retainer.model.heads import HEADS, CosineHead, Head, HeadKind, LinearHead, Rows
@@ -91,7 +92,8 @@ class Tagger(nn.Module):
         return self.like(copy.deepcopy(self.network), head, labels).to(self.device)
 
     def settled(self) -> Tagger:
-        """Return the same tagger with old and new rows joined: training is over."""
+        """Return the same tagger with old and new rows joined, and adapters with their weights: training is over."""
+        merge_adapters(self.network)
         return self.like(self.network, self.head.merged().to(self.device), self.labels)
 
     def like(self, network: Any, head: Head, labels: Labels) -> Tagger:

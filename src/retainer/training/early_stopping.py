@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 from torch import Tensor, nn
 
+from retainer.model.adapters import learned_state, load_learned
+
 Tensors = dict[str, Tensor]
 
 
@@ -23,7 +25,7 @@ class EarlyStopping:
         """Keep an epoch if its score is strictly better than all before; an epoch that finds nothing never is."""
         if score is None or score <= (self.best or 0.0):
             return False
-        self.best, self.best_epoch, self.weights = score, epoch, cloned(student.state_dict())
+        self.best, self.best_epoch, self.weights = score, epoch, cloned(learned_state(student))
         return True
 
     def should_stop(self, epoch: int) -> bool:
@@ -33,7 +35,7 @@ class EarlyStopping:
     def restore(self, student: nn.Module) -> None:
         """Go back to the best epoch, if one was chosen."""
         if self.weights:
-            student.load_state_dict(self.weights)
+            load_learned(student, self.weights)
 
 
 def cloned(state: Tensors) -> Tensors:

@@ -18,7 +18,7 @@ from retainer.errors import InputError, LostProcess, disk_refusals
 from retainer.files import require_free, require_room
 from retainer.methods import DEFAULT_METHOD, Method
 from retainer.model.tagger import Tagger
-from retainer.runtime import repeatable
+from retainer.runtime import repeatable, versions
 from retainer.training.checkpoint import Checkpoint, key_of
 from retainer.training.learn_task import LearnTask
 from retainer.training.loop import Diverged, TrainingLoop
@@ -258,6 +258,7 @@ def _lineage(task: LearnTask, loop: TrainingLoop, student: Tagger, measured: boo
             "history": loop.history,
         },
         calibration=_calibration(task, seen),
+        versions=versions("peft") if task.recipe.adapter_rank else record.versions,
     )
 
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from retainer.errors import InputError
+from retainer.model.adapters import learned_state, load_learned
 from retainer.model.batches import Windows
 from retainer.model.heads import CosineHead
 from retainer.model.predict import run_tagger
@@ -85,7 +86,7 @@ class TrainingLoop:
             try:
                 self._run_epoch(step, run_step)
             except Diverged:
-                self.student.load_state_dict(good.student)
+                load_learned(self.student, good.student)
                 raise
             good = self._state()
             if checkpoint is not None:
@@ -102,16 +103,16 @@ class TrainingLoop:
             "best_epoch": self.stopping.best_epoch,
             "history": list(self.history),
         }
-        return State(cloned(self.student.state_dict()), {}, self.stopping.weights, facts)
+        return State(cloned(learned_state(self.student)), {}, self.stopping.weights, facts)
 
     def _resume(self, checkpoint: Checkpoint | None, step: TrainingStep) -> None:
         """Go on where an earlier run was, if it left a whole state that fits."""
         state = self.ranks.same_state(self._kept_state(checkpoint), self.student.device)
-        if state is None or state.student.keys() != self.student.state_dict().keys():
+        if state is None or state.student.keys() != learned_state(self.student).keys():
             if checkpoint is not None and checkpoint.file.exists():
                 self.progress.note("an unfinished run with other settings is replaced")
             return
-        self.student.load_state_dict(state.student)
+        load_learned(self.student, state.student)
         unpack_optimizer(step.optimizer, state.optimizer)
         facts = state.facts
         self.epoch, self.history = facts["epoch"], facts["history"]

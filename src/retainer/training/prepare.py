@@ -17,6 +17,7 @@ from retainer.errors import InputError
 from retainer.methods import Finetune, Method, Tokens
 from retainer.methods.base import Need
 from retainer.metrics.f1 import Scores, Spans, gold_spans
+from retainer.model.adapters import add_adapters
 from retainer.model.batches import Batch, Encoded, Windows
 from retainer.model.heads import Head, SequenceNormHead
 from retainer.model.predict import run_tagger, score_tags, tag
@@ -137,7 +138,7 @@ def prepare(
         memory = used.begin(tokens, informed)
     text_windows = _windows_of(encoded, len(data.slice), len(data.sentences)) if data.text else None
     return PreparedTask(
-        student=teacher.grown(labels, head),
+        student=_student(teacher.grown(labels, head), recipe.adapter_rank),
         method=used,
         slice=_epoch(encoded, text_windows, times(sentences, data.taught, recipe.repeat)),
         tokens=tokens,
@@ -153,6 +154,13 @@ def prepare(
         open=open_labels(complete, labels, len(teacher.labels.names)),
         text_windows=text_windows,
     )
+
+
+def _student(grown: Tagger, adapter_rank: int) -> Tagger:
+    """Return the student, which has adapters if they are asked for; they change nothing yet."""
+    if adapter_rank:
+        add_adapters(grown.network, adapter_rank)
+    return grown
 
 
 def _windowed(tokenize: Tokenization, recipe: Recipe) -> Tokenization:

@@ -52,6 +52,9 @@ class Recipe:
     """Keep the head's rows of O and the old types as they were; the encoder and the new rows learn."""
     freeze_embeddings: bool = False
     """Keep the encoder's embedding table as it was: a third less work per step for a small encoder."""
+    adapter_rank: int = 0
+    """Train adapters of this rank beside the encoder's attention instead of its weights, and add them to these in the
+    end (needs the extra adapters); 0 trains the weights."""
     select: Literal["new", "all", "last"] = "new"
     """The epoch to keep: best dev F1 on the types that are taught, on all types (needs a dev set that has them), or the
     last."""
@@ -87,7 +90,8 @@ class Recipe:
         for field in ("warmup", "holdout"):
             if not 0 <= getattr(self, field) < 1:
                 raise InputError(f"{field} is a share, at least 0 and below 1, not {getattr(self, field)}")
-        for field in ("weight_decay", "momentum", "clip", "patience", "window", "base_drop_after", "text_share"):
+        not_below = ("weight_decay", "momentum", "clip", "patience", "window", "base_drop_after", "text_share")
+        for field in (*not_below, "adapter_rank"):
             if not getattr(self, field) >= 0:
                 raise InputError(f"{field} must not be below 0, and is {getattr(self, field)}")
 
@@ -111,6 +115,14 @@ class Recipe:
     def text_batch(self) -> int:
         """How many sentences without annotation a step shows, where there are any."""
         return max(1, round(self.text_share * self.batch))
+
+    def require_moving_encoder(self, trainable: str, method: str) -> None:
+        """Refuse adapters for a method under which the encoder stands still: they would stand still too."""
+        if self.adapter_rank and trainable == "new rows":
+            raise InputError(
+                f"method {method} leaves the encoder as it is, so adapters have nothing to learn; leave adapter_rank "
+                "out, or use another method"
+            )
 
     def resolved(self, declared: str) -> Recipe:
         """Return the recipe with the prior correction a method declares, where none is named."""

@@ -172,8 +172,9 @@ class Reproduction:
             progress.note(f"{name} chose its epoch differently; here {rule}, so the result differs")
         if changed := self._changed(facts):
             progress.note(f"not the settings of {name}: {', '.join(changed)}")
-        now = versions()
-        if newer := [f"{one} {old} (here {now[one]})" for one, old in self.record.versions.items() if now[one] != old]:
+        then, now = self.record.versions, versions("peft")
+        others = {one: now.get(one, "none") for one, old in then.items() if now.get(one) != old}
+        if newer := [f"{one} {then[one]} (here {here})" for one, here in others.items()]:
             progress.note(f"{name} was made with {', '.join(newer)}; the last bits may differ")
 
     def _refuse(self, differences: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from retainer.data.tasks import hide, require_types, say_complete
 from retainer.errors import InputError, nearest
 from retainer.methods import DEFAULT_METHOD, Method, name_of, recorded_name, require_learnable_method
 from retainer.methods import method as find_method
+from retainer.model.adapters import require_adapters
 from retainer.model.onnx import Exported
 from retainer.runtime import pick_device
 from retainer.training.learn_task import LearnTask
@@ -96,6 +97,7 @@ class LearnRequest:
         require_types(corpus, chosen)
         dev = None if self.dev is None else _read(self.dev)
         version = self._starting_version(method, corpus)
+        self._require_adaptable(version, method)
         named = chosen if self.types else tuple(corpus.complete or ())
         new = _new_types(version, corpus, chosen, named)
         retaught = tuple(type_ for type_ in chosen if type_ in named and type_ not in new)
@@ -138,6 +140,13 @@ class LearnRequest:
         shown = math.ceil(self.recipe.text_share * slice_size * self.recipe.epochs)
         drawn = draw(text, min(shown, self.recipe.text_limit), self.seed)
         return drawn if len(drawn) else None
+
+    def _require_adaptable(self, version: Version, method: Method) -> None:
+        """Refuse adapters that this encoder cannot have or this method cannot use; a first task uses them always."""
+        if self.recipe.adapter_rank:
+            require_adapters(version.tagger.network, self.recipe.adapter_rank)
+            if version.types:
+                self.recipe.require_moving_encoder(method.trainable, self._called(method))
 
     def _starting_version(self, method: Method, corpus: Corpus) -> Version:
         """Load the version to start from, on its device; an upper bound starts over from the encoder."""

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from retainer.methods import IGNORE, Clock, Tokens
+from retainer.model.adapters import FASTER, adapter_parameters
 from retainer.model.batches import Batch, Encoded
 from retainer.model.predict import run_tagger
 from retainer.model.tagger import Tagger
@@ -184,7 +185,9 @@ def _spread(part: TaggerOutput, rows: Tensor, gone: Tensor) -> TaggerOutput:
 def _freeze(student: Tagger, recipe: Recipe, task: PreparedTask) -> None:
     """Take what must not move out of training, and back in what did not move in an earlier task."""
     only_new = task.method.trainable == "new rows"
-    student.body.requires_grad_(not only_new)
+    student.body.requires_grad_(not only_new and not recipe.adapter_rank)
+    for parameter in adapter_parameters(student.body):
+        parameter.requires_grad_(True)
     if (recipe.freeze_old_rows or only_new) and not task.base:
         student.head.old.requires_grad_(False)
     if recipe.freeze_embeddings:
@@ -201,7 +204,8 @@ def _rates(recipe: Recipe, steps: int, optimizer: torch.optim.Optimizer, base: b
 def _optimizer(student: Tagger, recipe: Recipe, head_factor: float) -> torch.optim.Optimizer:
     """Return the optimizer; each group knows by ``factor`` how much faster than the encoder it learns."""
     groups: list[dict[str, Any]] = []
-    for module, factor in ((student.body, 1.0), (student.head, head_factor)):
+    body_factor = FASTER if recipe.adapter_rank else 1.0
+    for module, factor in ((student.body, body_factor), (student.head, head_factor)):
         parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
         matrices, vectors = [p for p in parameters if p.ndim > 1], [p for p in parameters if p.ndim <= 1]
         spared = 0.0 if recipe.optimizer == "adamw" else recipe.weight_decay

@@ -3,7 +3,7 @@
 Two versions in a row share a great deal: rows of the embedding table whose pieces did not occur in the data are equal,
 and of the other values mostly the last bits differ. So the bits of both are compared (exclusive or) and the result is
 packed, with the first bytes of all values side by side, then the second ones, and so on. A file that shares nothing is
-stored whole.
+stored whole. Where adapters were trained, the change of a matrix is of low rank, and its factors take less still.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from retainer.versions.low_rank import LowRankChange, Matrix
 from retainer.versions.own_files import parse_json
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
@@ -94,15 +95,33 @@ def _entry(one: Any, begin: int) -> TensorEntry:
     return TensorEntry(one["dtype"], tuple(shape), begin + places[0], begin + places[1])
 
 
-def write_delta(file: Path, base: Path, delta: Path) -> None:
-    """Write what is needed to make ``file`` from ``base``."""
+def write_delta(file: Path, base: Path, delta: Path, rank: int = 0) -> None:
+    """Write what is needed to make ``file`` from ``base``; ``rank`` is that of the change, where it is known."""
     wanted, known = SafetensorsFile.open(file), SafetensorsFile.open(base)
-    parts: dict[str, Bytes] = {_HEADER: _array(wanted.header)}
+    parts: dict[str, np.ndarray[Any, Any]] = {_HEADER: _array(wanted.header)}
     for name, tensor in wanted.tensors.items():
         same = tensor.alike(known.tensors.get(name))
         bits = wanted[name] ^ known[name] if same else np.asarray(wanted[name])
-        parts[f"{'difference' if same else 'whole'}:{name}"] = _array(zlib.compress(_sorted(bits, tensor.kind), 1))
+        packed = zlib.compress(_sorted(bits, tensor.kind), 1)
+        change = _low_rank(wanted, known, name, rank) if same and bits.any() else None
+        if change is not None and change.size < len(packed):
+            parts |= {f"left:{name}": change.left, f"right:{name}": change.right, f"rest:{name}": _array(change.rest)}
+        else:
+            parts[f"{'difference' if same else 'whole'}:{name}"] = _array(packed)
     save_file(parts, delta)
+
+
+def _low_rank(wanted: SafetensorsFile, known: SafetensorsFile, name: str, rank: int) -> LowRankChange | None:
+    """Return the change of a matrix of full numbers by its factors, if it is of a rank that saves anything."""
+    tensor = wanted.tensors[name]
+    if tensor.kind != "F32" or len(tensor.shape) != 2 or not 0 < rank < min(tensor.shape):
+        return None
+    return LowRankChange.between(_matrix(wanted, name), _matrix(known, name), rank)
+
+
+def _matrix(file: SafetensorsFile, name: str) -> Matrix:
+    """Return a matrix of full numbers."""
+    return np.frombuffer(file[name].tobytes(), "<f4").reshape(file.tensors[name].shape).astype(np.float32)
 
 
 def can_unpack(size: int, base: Path) -> bool:
@@ -144,11 +163,22 @@ def _parts(delta: Path, base: Path) -> Iterator[bytes]:
                 same = f"difference:{name}" in names
                 if same and not tensor.alike(known.tensors.get(name)):
                     raise ValueError(f"{delta} is not a difference to {base}")
+                if f"left:{name}" in names:
+                    yield _by_factors(parts, known, name, tensor)
+                    continue
                 packed = parts.get_tensor(f"{'difference' if same else 'whole'}:{name}").tobytes()
                 bits = _unsorted(_unpacked(packed, tensor.end - tensor.start), tensor.kind)
                 yield (bits ^ known[name] if same else bits).tobytes()
     except (SafetensorError, zlib.error, TypeError, KeyError, AttributeError, OverflowError) as error:
         raise ValueError(f"{delta} is damaged ({error})") from None
+
+
+def _by_factors(parts: Any, known: SafetensorsFile, name: str, tensor: TensorEntry) -> bytes:
+    """Return the bytes of a matrix whose change is stored by its factors."""
+    if tensor.kind != "F32" or len(tensor.shape) != 2 or not tensor.alike(known.tensors.get(name)):
+        raise ValueError(f"{name} is not a matrix that both files have")
+    left, right, rest = (parts.get_tensor(f"{part}:{name}") for part in ("left", "right", "rest"))
+    return LowRankChange(left, right, rest.tobytes()).applied(_matrix(known, name)).astype("<f4").tobytes()
 
 
 def _unpacked(packed: bytes, size: int) -> bytes:

@@ -80,6 +80,7 @@ def store_parent(parent: Path, folder: Path) -> None:
     """Put what is needed to write ``parent`` again into the folder of the version that was made from it."""
     hashes = _hashes(parent)
     own_files = set(version_files(folder))
+    rank = Lineage.read(folder).recipe.get("adapter_rank", 0)
     target = folder / PARENT_FOLDER
     deltas = {}
     for name, known in hashes.items():
@@ -89,7 +90,7 @@ def store_parent(parent: Path, folder: Path) -> None:
             continue  # taken from the version itself
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         if shared and name.endswith(".safetensors") and can_unpack((parent / name).stat().st_size, own):
-            write_delta(parent / name, own, target / (name + _DELTA_SUFFIX))
+            write_delta(parent / name, own, target / (name + _DELTA_SUFFIX), rank)
             deltas[name] = sha256(target / (name + _DELTA_SUFFIX))
         else:
             shutil.copyfile(parent / name, target / name)

@@ -74,6 +74,7 @@ def plan(folder):
         "retain": {**usual, **blend},
         "retain with text": {**usual, "method": "retain", "text": "text.txt", "recipe": {**RECIPE, "epochs": 2}},
         "rdp": {**usual, "method": "rdp"},
+        "adapters": {**usual, "method": "rdp", "recipe": {**RECIPE, "adapter_rank": 4}},
         "cpfd": {**usual, "method": "cpfd"},
         "joint": {**usual, "method": "joint", "data": "both.conll", "start": "encoder"},
         "resumed": {**usual, **blend},
@@ -112,7 +113,9 @@ def reports(folder):
 
 
 class TestTwoProcesses:
-    @pytest.mark.parametrize("name", ["retain", "retain with text", "rdp", "cpfd", "joint", "stopped early"])
+    @pytest.mark.parametrize(
+        "name", ["retain", "retain with text", "rdp", "cpfd", "joint", "stopped early", "adapters"]
+    )
     def test_learn_what_one_learns(self, place, name):
         alone, together = one_process(place, name), load(place / "two" / name, device="cpu")
         one, two = alone.lineage, together.lineage

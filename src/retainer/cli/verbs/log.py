@@ -48,11 +48,17 @@ def _lines(one: dict[str, Any]) -> list[str]:
     head = f"● {short_hash(one['hash'])}  {one['created'].replace('T', ' ')[:16]} UTC  {where}".rstrip()
     lines = [f"{one['what']}; knows {', '.join(one['types'])}"]
     if one["method"]:
-        lines.append(f"{describe_method(one['method'], one['fields'])}, {_data(one['data'])}, seed {one['seed']}")
+        how = f"{describe_method(one['method'], one['fields'])}{_adapters(one['recipe'])}"
+        lines.append(f"{how}, {_data(one['data'])}, seed {one['seed']}")
     if prior := describe_prior(one["prior"], one["blend"]):
         lines.append(f"prior correction: {prior}")
     lines += _scores(one["scores"], aside=one["data"].get("dev_given") is False)
     return [head, *(f"│   {line}" for line in lines), "│"]
+
+
+def _adapters(recipe: dict[str, Any]) -> str:
+    rank = recipe.get("adapter_rank", 0)
+    return f" with adapters of rank {rank}" if rank else ""
 
 
 def _data(data: dict[str, Any]) -> str:

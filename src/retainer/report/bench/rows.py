@@ -99,7 +99,7 @@ class MethodRow:
         own = {name: value for name, value in cell.fields.items() if name in asdict(known)}
         recipe = {**asdict(Recipe()), **cell.recipe}
         share = recipe["text_share"] if cell.pool else 0.0
-        return forward_passes(replace(known, **own), recipe["epochs"], share)
+        return forward_passes(replace(known, **own), recipe["epochs"], share, bool(recipe["adapter_rank"]))
 
     @property
     def peak(self) -> float | None:
