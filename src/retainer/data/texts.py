@@ -53,6 +53,8 @@ PLAIN_TEXT = "plain text"
 
 _RECORDS = ("prodigy", "doccano", "jsonl")
 """The formats with one JSON record per line, which are all read alike where annotation does not matter."""
+_TABLE_ENDINGS = tuple(f".{name}{more}" for name in ("csv", "tsv") for more in ("", ".gz"))
+"""How the names of files end that are taken for tables even if their header tells little."""
 _LIST = "labelstudio"
 """The format of a JSON list."""
 
@@ -147,6 +149,20 @@ def texts_or_corpus(path: str | os.PathLike[str], columns: Mapping[str, str] | N
     return read(source) if _is_annotated(source) else _read(source, _not_annotated)
 
 
+def names_columns_of(path: str | os.PathLike[str], columns: Mapping[str, str]) -> bool:
+    """Say whether columns are named of this file: it is a table by its content, its name or its header."""
+    source = os.fspath(path)
+    if not columns or _can_be_read_once(source):
+        return False
+    if os.path.isdir(source) or is_split_in_pieces(Path(source)):
+        return holds_tables(Path(source))
+    if columnar_kind(source) or _is_binary(source):
+        return columnar_kind(source) is not None
+    lines = _first_lines(source)
+    named = bool(lines) and not set(columns.values()).isdisjoint(header_names(lines[0]))
+    return named or source.lower().endswith(_TABLE_ENDINGS) or _is_csv(source)
+
+
 def _tables(source: str, columns: Mapping[str, str] | None) -> list[Table] | None:
     """Return the tables of a file or folder; None where it holds none. A named column means that there is one."""
     folder = Path(source)
@@ -167,7 +183,7 @@ def _tables(source: str, columns: Mapping[str, str] | None) -> list[Table] | Non
 def _is_csv(source: str) -> bool:
     """Say whether a file is a table with a header; one with a single column must be called .csv."""
     lines = _first_lines(source)
-    alone = source.lower().endswith((".csv", ".csv.gz")) and lines and find_layout(header_names(lines[0])) is not None
+    alone = source.lower().endswith(_TABLE_ENDINGS) and lines and find_layout(header_names(lines[0])) is not None
     return bool(alone) or recognise(lines) == TABLE_FORMAT
 
 

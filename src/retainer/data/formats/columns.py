@@ -76,19 +76,25 @@ def require_layout(names: Sequence[str], named: Mapping[str, str] | None = None,
 
 
 def text_layout(names: Sequence[str], named: Mapping[str, str] | None = None) -> Layout | None:
-    """Return where the texts of a table are, whatever else it holds; None where it has none."""
-    chosen = {column: place for column, place in _named(names, named or {}).items() if column in ("text", "tokens")}
+    """Return where the texts of a table are, whatever else it holds or lacks; None where it has none."""
+    _require_kinds(named or {})
+    chosen = _named(names, {column: name for column, name in (named or {}).items() if column in ("text", "tokens")})
     for layout, column in (("texts", "text"), ("bare tokens", "tokens")):
         if (not chosen or column in chosen) and (places := _places(names, (column,), chosen)):
             return Layout(layout, places)
     return None
 
 
-def _named(names: Sequence[str], named: Mapping[str, str]) -> dict[str, int]:
-    """Return the places of the columns that the user names."""
-    for column, name in named.items():
+def _require_kinds(named: Mapping[str, str]) -> None:
+    for column in named:
         if column not in COLUMN_NAMES:
             raise unknown("kind of column", column, COLUMN_NAMES)
+
+
+def _named(names: Sequence[str], named: Mapping[str, str]) -> dict[str, int]:
+    """Return the places of the columns that the user names."""
+    _require_kinds(named)
+    for name in named.values():
         if name not in names:
             listed = shortened(", ".join(names), 200)
             raise InputError(f"there is no column {name!r}{nearest(name, names)}; found {listed}")
