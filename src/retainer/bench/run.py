@@ -53,7 +53,7 @@ class Bench:
     def plan(self, cell: Cell) -> Plan:
         """Return the tasks of a cell."""
         types = cell.setting.types or self.types
-        return _plan(self.data, self.columns, types, cell.setting, cell.seed, cell.method.quirks.lost_last, cell.pool)
+        return _plan((self.data, self.columns), types, cell.setting, cell.seed, cell.method.quirks.lost_last, cell.pool)
 
     def first_folder(self, cell: Cell) -> Path:
         """Return the place of the first version of a cell."""
@@ -167,17 +167,18 @@ def _result(cell: Cell, done: FinishedTasks, key: str, peak_bytes: int | None) -
 
 @lru_cache(maxsize=64)
 def _plan(
-    data: Path,
-    columns: NamedColumns,
+    given: tuple[Path, NamedColumns],
     types: tuple[str, ...],
     setting: Setting,
     seed: int,
     lost_last: bool,
     pool: float,
 ) -> Plan:
-    train, dev, test = splits_of(data, columns)
+    train, dev, test = splits_of(*given)
     if dev is None or test is None:
-        raise InputError(f"{data} has no {'dev' if dev is None else 'test'} file; a bench needs train, dev and test")
+        raise InputError(
+            f"{given[0]} has no {'dev' if dev is None else 'test'} file; a bench needs train, dev and test"
+        )
     parts = [replace(part, sentences=part.sentences[: -1 if lost_last else None]) for part in (train, dev, test)]
     return plan(Splits(*parts), fg=setting.fg, pg=setting.pg, seed=seed, types=types, pool=pool)
 

@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from retainer.data.columnar import columnar_kind, columnar_table
 from retainer.data.corpus import Corpus
 from retainer.data.documents import (
     document_files,
@@ -30,7 +29,7 @@ from retainer.data.documents import (
     read_document_folder,
 )
 from retainer.data.foreign_files import refuse_csv
-from retainer.data.formats.binary import SNIFFED_BYTES, recognise_bytes
+from retainer.data.formats.binary import binary_table, recognise_file
 from retainer.data.formats.columns import BARE_LAYOUTS, find_layout
 from retainer.data.formats.csv_table import csv_table, header_names
 from retainer.data.formats.jsonl import ANNOTATION_KEYS, without_annotation
@@ -42,7 +41,7 @@ from retainer.data.io import read
 from retainer.data.line_stream import STDIN, arriving_lines
 from retainer.data.lines import error_location, first_lines, is_blank
 from retainer.data.spans import Sentence
-from retainer.data.text_files import first_bytes, read_text_file
+from retainer.data.text_files import read_text_file
 from retainer.errors import InputError
 
 Numbered = tuple[int, Sentence]
@@ -127,7 +126,7 @@ def raw_texts(
     ``watch`` is called with the bytes of a file of lines as they are read.
     """
     source = os.fspath(path)
-    lines = None if columns or columnar_kind(source) or _is_csv(source) else _first_lines(source)
+    lines = None if columns or recognise_file(source) or _is_csv(source) else _first_lines(source)
     format = None if lines is None else recognise(lines)
     if lines is None or not (format is None or format in _RECORDS):
         return (RawText(*numbered) for numbered in read_texts(source, columns))
@@ -156,8 +155,8 @@ def names_columns_of(path: str | os.PathLike[str], columns: Mapping[str, str]) -
         return False
     if os.path.isdir(source) or is_split_in_pieces(Path(source)):
         return holds_tables(Path(source))
-    if columnar_kind(source) or _is_binary(source):
-        return columnar_kind(source) is not None
+    if recognise_file(source):
+        return binary_table(source) is not None
     lines = _first_lines(source)
     named = bool(lines) and not set(columns.values()).isdisjoint(header_names(lines[0]))
     return named or source.lower().endswith(_TABLE_ENDINGS) or _is_csv(source)
@@ -168,14 +167,15 @@ def _tables(source: str, columns: Mapping[str, str] | None) -> list[Table] | Non
     folder = Path(source)
     if folder.is_dir() or is_split_in_pieces(folder):
         files = document_files(folder) if columns or holds_tables(folder) else []
-        return [columnar_table(os.fspath(file), columns) for file in files] or None
-    if columnar_kind(source):
-        return [columnar_table(source, columns)]
+        found = [binary_table(os.fspath(file), columns) for file in files]
+        return [table for table in found if table is not None] or None
+    if table := binary_table(source, columns):
+        return [table]
     if _can_be_read_once(source):
         if columns:
             raise InputError(f"{source}: a stream holds lines, and no columns to name; write the table to a file first")
         return None
-    if _is_binary(source):
+    if recognise_file(source):
         return None
     return [csv_table(read_text_file(source), source, columns)] if columns or _is_csv(source) else None
 
@@ -197,7 +197,7 @@ def _is_annotated(source: str) -> bool:
     """Say whether a file or folder is annotated, by its format and by the keys of its first record."""
     if _can_be_read_once(source) or os.path.isdir(source):
         return os.path.isdir(source)
-    if _is_binary(source):
+    if recognise_file(source):
         return True
     lines = _first_lines(source)
     format = recognise(lines)
@@ -212,7 +212,7 @@ def _read(source: str, of_record: Callable[[JsonRecord], Sentence]) -> Texts:
         return Texts(_lines(source, of_record), source, "stream")
     if os.path.isdir(source):
         return _from_corpus(read_document_folder(Path(source)))
-    if _is_binary(source):
+    if recognise_file(source):
         return _from_corpus(read_corpus_file(source))
     lines = _first_lines(source)
     format = recognise(lines)
@@ -227,11 +227,6 @@ def _read(source: str, of_record: Callable[[JsonRecord], Sentence]) -> Texts:
 
 def _can_be_read_once(source: str) -> bool:
     return source == STDIN or (os.path.exists(source) and not os.path.isfile(source) and not os.path.isdir(source))
-
-
-def _is_binary(source: str) -> bool:
-    """Say whether a file is in a format that is not text."""
-    return recognise_bytes(first_bytes(source, SNIFFED_BYTES)) is not None
 
 
 def _first_lines(source: str) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from retainer.cli.columns import Columns
 from retainer.cli.output import note, say
 from retainer.data.formats.binary import BINARY_FORMATS
-from retainer.data.formats.table import COLUMNAR_FORMATS, format_names
+from retainer.data.formats.table import format_names
 from retainer.data.gzip_blocks import GZIP_SUFFIX, without_gzip_suffix
 from retainer.data.io import read, write
 from retainer.errors import InputError
@@ -34,7 +34,7 @@ def format_for(out: str, to: str | None, suffixes: Mapping[str, str] = SUFFIXES)
     found = to or suffixes.get(Path(without_gzip_suffix(out)).suffix)
     if found is None:
         raise InputError(f"which format should {out} have? say --to {', '.join(format_names())}")
-    if found in (*COLUMNAR_FORMATS, *BINARY_FORMATS) and without_gzip_suffix(out) != out:
+    if found in BINARY_FORMATS and without_gzip_suffix(out) != out:
         raise InputError(f"{out}: {found} is compressed inside; leave {GZIP_SUFFIX} out")
     return found
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from retainer.cli.columns import Columns, tables_among
 from retainer.cli.dry_run import TOO_FEW, TOO_FEW_TO_CHOOSE, dry_run_lines
 from retainer.cli.output import balance_table, say, say_json, say_table
+from retainer.data.corpus import Corpus
 from retainer.data.io import read
-from retainer.data.texts import read_texts
+from retainer.data.texts import Texts, read_texts
 from retainer.errors import InputError, nearest
 from retainer.files import in_words, require_free, size_of
 from retainer.methods import METHODS, require_learnable_method
@@ -114,10 +115,7 @@ def learn(
     from retainer.training.request import LearnRequest, RunOptions
     from retainer.training.track.tracked_progress import tracked
 
-    tables = tables_among(columns, data, dev, exemplars, text)
-    train = read(data, columns=columns) if data in tables else data
-    known, kept = (read(path, columns=columns) if path in tables else path for path in (dev, exemplars))
-    shown = read_texts(text, columns) if text in tables else text
+    train, known, kept, shown = _with_columns(columns, data, dev, exemplars, text)
     request = LearnRequest(train, from_, types or None, fields, chosen, seed, known, kept, device, shown, method)
     if dry_run:
         return _report_preview(request, out, reproduces, json)
@@ -146,6 +144,16 @@ def _require_several_devices(name: str, method: Method, dry_run: bool) -> None:
             f"method {name} is not tested with {size} processes; use {', '.join(tested[:-1])} or {tested[-1]}, or call "
             "learn without torchrun"
         )
+
+
+def _with_columns(
+    columns: Columns, data: str, dev: str | None, exemplars: str | None, text: str | None
+) -> tuple[Corpus | str, Corpus | str | None, Corpus | str | None, Texts | str | None]:
+    """Read the tables whose columns are named; what has none is read later, with everything else."""
+    tables = tables_among(columns, data, dev, exemplars, text)
+    train = read(data, columns=columns) if data in tables else data
+    known, kept = (read(path, columns=columns) if path and path in tables else path for path in (dev, exemplars))
+    return train, known, kept, read_texts(text, columns) if text and text in tables else text
 
 
 def _reproduction(config: str | None, anyway: bool) -> Reproduction | None:
