@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pyarrow.parquet
@@ -165,7 +166,7 @@ class TestGoingOn:
 
         def export(version, folder, *, int8):
             made.append((folder, int8))
-            version.save(folder)
+            shutil.copytree(model, folder)
 
         monkeypatch.setattr(Version, "export", export)
         assert tag(model, inputs, tmp_path / "out", int8=True) == {"texts": 151, "shards": 8}
