@@ -72,7 +72,7 @@ def require_layout(names: Sequence[str], named: Mapping[str, str] | None = None,
         raise InputError(f"{found}; {_EXPECTED}")
     if annotated and layout.name in BARE_LAYOUTS:
         raise InputError(f"{found}, so there are texts and no annotation; {_EXPECTED}")
-    return layout
+    return _unambiguous(layout, names)
 
 
 def text_layout(names: Sequence[str], named: Mapping[str, str] | None = None) -> Layout | None:
@@ -81,8 +81,16 @@ def text_layout(names: Sequence[str], named: Mapping[str, str] | None = None) ->
     chosen = _named(names, {column: name for column, name in (named or {}).items() if column in ("text", "tokens")})
     for layout, column in (("texts", "text"), ("bare tokens", "tokens")):
         if (not chosen or column in chosen) and (places := _places(names, (column,), chosen)):
-            return Layout(layout, places)
+            return _unambiguous(Layout(layout, places), names)
     return None
+
+
+def _unambiguous(layout: Layout, names: Sequence[str]) -> Layout:
+    """Refuse a table in which two columns have the name of one that is read: nobody knows which is meant."""
+    for name in (names[place] for place in layout.places.values()):
+        if names.count(name) > 1:
+            raise InputError(f"there are {names.count(name)} columns called {shortened(name)!r}; rename all but one")
+    return layout
 
 
 def _require_kinds(named: Mapping[str, str]) -> None:
