@@ -26,6 +26,10 @@ PROGRAMS = {
     "events": ("attack_events.py", "kill -9 of every verb that writes, at its file events"),
     "http": ("attack_http.py", "clients that are slow, silent, many, or lie"),
     "project": ("attack_project.py", "clients of a workbench that lie, write at once, follow in crowds"),
+    "label-studio": (
+        "attack_label_studio.py",
+        "an ML backend with forged webhooks, bad configs and annotations that lie",
+    ),
     "serving": ("attack_serving.py", "a server under load, with swaps, damage and kills"),
     "slopes": ("slopes.py", "time against size, for every reader and check"),
 }
@@ -68,9 +72,9 @@ def main() -> int:
         with ThreadPoolExecutor(1 if alone else 2) as pool:
             group = [name for name in names if (name in NEEDS_QUIET) == alone]
             rows += pool.map(lambda name: attacked(name, options.quick), group)
-    print("\nattack    result  seconds")
+    print("\nattack       result  seconds")
     for row in rows:
-        print(f"{row['attack']:9} {'passed' if row['passed'] else 'FAILED':7} {row['seconds']:7.0f}  {row['what']}")
+        print(f"{row['attack']:12} {'passed' if row['passed'] else 'FAILED':7} {row['seconds']:7.0f}  {row['what']}")
     if options.out:
         document = {"quick": options.quick, "machine": machine(), "attacks": rows}
         Path(options.out).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

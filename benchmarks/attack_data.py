@@ -26,7 +26,7 @@ import time
 import traceback
 import zlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,16 +37,15 @@ from real_process import Ended, called_as_process
 from tiny_encoder import tiny_encoder
 
 from retainer.cli.main import main as retainer
-from retainer.data.columnar import write_columnar
 from retainer.data.formats.binary import BINARY_FORMATS
-from retainer.data.formats.table import COLUMNAR_FORMATS, FORMATS, holds_complete
+from retainer.data.formats.table import FORMATS, holds_complete
 from retainer.data.generated import generate
 from retainer.data.io import read
 from retainer.data.spans import Sentence, Span
 from retainer.errors import InputError, printable
 
 GZIP = "gzip"
-KINDS = sorted([*FORMATS, *COLUMNAR_FORMATS, *BINARY_FORMATS, GZIP])
+KINDS = sorted([*FORMATS, *BINARY_FORMATS, GZIP])
 """What is written and damaged: every format, and a compressed table."""
 SECONDS, MEGABYTES, SENTENCE = 10.0, 500.0, 2100
 ODD_LABELS = (
@@ -227,7 +226,7 @@ def put(place: Path, format: str, way: str, draw: random.Random) -> Path | None:
         content = written(corpus(draw, format, way == "odd labels"), format)
     except InputError:
         return None
-    if format in BINARY_FORMATS and isinstance(content, bytes):
+    if format == "spacy" and isinstance(content, bytes):
         file = place / f"data.{format}"
         file.write_bytes(damaged_bytes(content, way, draw))
         return file
@@ -245,10 +244,9 @@ def put(place: Path, format: str, way: str, draw: random.Random) -> Path | None:
 
 def written(sentences: list[Sentence], format: str) -> bytes | dict[str, bytes]:
     """Write sentences in a format of text, in one that is no text, or as a compressed table."""
-    if format in COLUMNAR_FORMATS:
-        return write_columnar(sentences, format)
     if format in BINARY_FORMATS:
-        return BINARY_FORMATS[format].write(sentences)
+        content = BINARY_FORMATS[format].write(sentences)
+        return dict(content) if isinstance(content, Mapping) else content
     made = FORMATS["csv" if format == GZIP else format].write(sentences)
     if isinstance(made, str):
         return gzip.compress(made.encode(), mtime=0) if format == GZIP else made.encode()

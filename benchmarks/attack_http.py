@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -125,6 +125,16 @@ class Server:
     def probe(self) -> str:
         """Ask as an honest client does, and return the status, or "closed"."""
         return statuses(self.send(request("GET", "/healthz"))) or "closed"
+
+    @contextmanager
+    def ended(self) -> Iterator[None]:
+        """End it after all, whatever happens before."""
+        try:
+            yield
+        finally:
+            if self.process.poll() is None:
+                self.process.kill()
+                self.process.wait()
 
     def end(self) -> tuple[int, float]:
         """Ask it to stop, and return its exit status and how long that took."""
@@ -462,33 +472,39 @@ def attacks(server: Server, quick: bool) -> Iterator[Row]:
     yield attacked(server, "SIGTERM among them", f"status 0 in {STOP_SECONDS:g} s", stop, sizes)
 
 
+def allow_descriptors() -> None:
+    """Let this process open as many connections as the clients of all attacks need."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if hard != resource.RLIM_INFINITY and hard < 2 * DESCRIPTORS:
+        raise SystemExit(f"the clients need {2 * DESCRIPTORS} file descriptors, and may open {hard}: raise ulimit -Hn")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (2 * DESCRIPTORS, hard))
+
+
+def print_rows(rows: Iterable[Row]) -> int:
+    """Print a table of attacks while they are made; return the exit status."""
+    print("attack | expected | seen | seconds", "--- | --- | --- | ---", sep="\n", flush=True)
+    failed = 0
+    for row in rows:
+        print(row, flush=True)
+        failed += not row.well
+    print(f"{failed} attacks failed to be stopped" if failed else "all attacks were stopped")
+    return 1 if failed else 0
+
+
 def main() -> int:
     """Start a server, attack it, print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="less than a minute")
     parser.add_argument("--model", help="the folder of a version (default: a tiny model made on the spot)")
     options = parser.parse_args()
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    if hard != resource.RLIM_INFINITY and hard < 2 * DESCRIPTORS:
-        raise SystemExit(f"the clients need {2 * DESCRIPTORS} file descriptors, and may open {hard}: raise ulimit -Hn")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (2 * DESCRIPTORS, hard))
-    failed = 0
+    allow_descriptors()
     with tempfile.TemporaryDirectory() as place:
         model = Path(options.model or place)
         if not options.model:
             make_model(model)
         server = Server(model)
-        try:
-            print("attack | expected | seen | seconds", "--- | --- | --- | ---", sep="\n", flush=True)
-            for row in attacks(server, options.quick):
-                print(row, flush=True)
-                failed += not row.well
-        finally:
-            if server.process.poll() is None:
-                server.process.kill()
-                server.process.wait()
-    print(f"{failed} attacks failed to be stopped" if failed else "all attacks were stopped")
-    return 1 if failed else 0
+        with server.ended():
+            return print_rows(attacks(server, options.quick))
 
 
 if __name__ == "__main__":

@@ -10,8 +10,6 @@ some texts, with a job that runs. Prints a line per attack and exits with 1 if o
 import argparse
 import base64
 import json
-import re
-import resource
 import signal
 import sys
 import tempfile
@@ -24,8 +22,8 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+from attack_doors import BEARER, MALFORMED, STRANGERS, TOKEN, Document, Door, document_of
 from attack_http import (
-    DESCRIPTORS,
     LIMIT,
     SLACK,
     SOON,
@@ -34,18 +32,18 @@ from attack_http import (
     Attack,
     Server,
     Sizes,
+    allow_descriptors,
     answered,
     attacked,
     crowd,
     left_open,
     make_model,
+    print_rows,
     request,
     statuses,
     unread,
 )
 
-TOKEN = "the-token-of-the-attacks"
-BEARER = f"Authorization: Bearer {TOKEN}"
 ROOT = "/v1/project"
 WORDS = 400
 """Words of a text, each of which is marked by one change of one client."""
@@ -53,12 +51,14 @@ TEXTS = [" ".join(f"t{text}w{word}" for word in range(WORDS)) for text in range(
 LIED_ABOUT = 1 + len(TEXTS)
 STREAMS = 64
 """How many clients may follow jobs at once."""
-Document = dict[str, Any]
 
 
-def serve(model: Path, folder: Path, token: Path) -> Server:
+def serve(model: Path, folder: Path, *options: str) -> Server:
     """Start a workbench."""
-    return Server(model, "--workbench", str(folder), "--token-file", str(token))
+    token = folder.parent / "token"
+    token.touch(0o600)
+    token.write_text(TOKEN)
+    return Server(model, "--workbench", str(folder), "--token-file", str(token), *options)
 
 
 def ask(method: str, path: str, document: object = None, *headers: str) -> bytes:
@@ -70,7 +70,7 @@ def ask(method: str, path: str, document: object = None, *headers: str) -> bytes
 def answer(server: Server, method: str, path: str, document: object = None) -> tuple[str, Document]:
     """Ask as an honest client does; return the status and the document."""
     said = server.send(ask(method, path, document))
-    return statuses(said), json.loads(said.partition(b"\r\n\r\n")[2] or b"{}")
+    return statuses(said), document_of(said)
 
 
 def fill(server: Server) -> None:
@@ -104,61 +104,14 @@ def write(
     return answer(server, "POST", "/annotate", {"id": text, "revision": revision, "annotation": said, "who": who})
 
 
-def routes(server: Server) -> Iterator[tuple[str, str]]:
-    """Yield the method and the path of every route of a project, as the server documents them."""
-    said = server.send(request("GET", "/openapi.json"))
-    paths = json.loads(said.partition(b"\r\n\r\n")[2])["paths"]
-    for path, methods in paths.items():
-        if path.startswith(ROOT):
-            yield from ((method.upper(), re.sub(r"\{\w+\}", "1", path)) for method in methods)
-
-
 def state(server: Server) -> object:
     """Return what a client could have changed."""
     facts = answer(server, "GET", "")[1]
     return [facts.get(name) for name in ("types", "texts", "in_use", "change", "queue")]
 
 
-STRANGERS = (
-    ("X-Nothing: 1",),
-    ("Authorization: Bearer",),
-    ("Authorization: Bearer wrong-token-of-some-length",),
-    (f"Authorization: Bearer {TOKEN[:-1]}",),
-    (f"Authorization: Bearer {TOKEN}x",),
-    (f"Authorization: Bearer {TOKEN.upper()}",),
-    (f"Authorization: Token {TOKEN}",),
-    (f"Authorization: Basic {base64.b64encode(f'user:{TOKEN}'.encode()).decode()}",),
-    (f"Cookie: token={TOKEN}", f"X-Token: {TOKEN}"),
-)
-"""Heads of those who do not have the token, or send it some other way."""
-
-
-def without_token(server: Server, sizes: Sizes) -> tuple[bool, str]:
-    """Read and write through every route without the token; afterwards all is as it was."""
-    before, tried = state(server), list(routes(server))
-    asked = [
-        request(method, path + query, b"{}" if method == "POST" else b"", *headers)
-        for method, path in tried
-        for headers, query in [*((headers, "") for headers in STRANGERS), (STRANGERS[0], f"?token={TOKEN}")]
-    ]
-    well, seen = answered("401", *asked)(server, sizes)
-    same = state(server) == before
-    return well and same and len(tried) >= 20, f"{seen} on {len(tried)} routes{'' if same else ', something changed'}"
-
-
-def every_post(expected: str, *bodies: bytes, kind: str = "application/json", host: str = "") -> Attack:
-    """Return an attack with bodies on every route that takes one; afterwards all is as it was."""
-
-    def run(server: Server, sizes: Sizes) -> tuple[bool, str]:
-        before = state(server)
-        paths = [path for method, path in routes(server) if method == "POST"]
-        heads = (BEARER, *([f"Host: {host}"] if host else []))
-        asked = [request("POST", path, body, *heads, kind=kind) for path in paths for body in bodies]
-        well, seen = answered(expected, *asked, seconds=10)(server, sizes)
-        same = state(server) == before
-        return well and same, f"{seen} on {len(paths)} routes{'' if same else ', something changed'}"
-
-    return run
+PASSWORD = f"Authorization: Basic {base64.b64encode(f'user:{TOKEN}'.encode()).decode()}"
+DOOR = Door(lambda path: path.startswith(ROOT), state, 20, (*STRANGERS, (PASSWORD,)))
 
 
 def lies(*documents: Document) -> Iterator[bytes]:
@@ -235,17 +188,6 @@ def unread_pages(server: Server, sizes: Sizes) -> tuple[bool, str]:
     return not still, f"{still} of {sizes.many} left open"
 
 
-def slow_bodies(server: Server, sizes: Sizes) -> tuple[bool, str]:
-    """Declare a body for every route that takes one, and send none of it."""
-    paths = [path for method, path in routes(server) if method == "POST"]
-    seen = Counter[str]()
-    with ThreadPoolExecutor(len(paths)) as pool:
-        asked_of = [request("POST", path, b" ", BEARER, "Content-Length: 1000") for path in paths]
-        for said in pool.map(server.send, asked_of):
-            seen[statuses(said) or "closed"] += 1
-    return set(seen) == {"408"}, ", ".join(f"{number} x {what}" for what, number in seen.items())
-
-
 def changes_of(server: Server, text: int) -> list[Document]:
     """Return every change of a text, the first one first."""
     found: list[Document] = answer(server, "GET", f"/texts/{text}/history")[1]["changes"]
@@ -316,11 +258,11 @@ def undo_at_once(server: Server, sizes: Sizes) -> tuple[bool, str]:
     return well, ", ".join(f"{number} {what}" for what, number in seen.items())
 
 
-def killed(model: Path, folder: Path, token: Path) -> Attack:
+def killed(model: Path, folder: Path) -> Attack:
     """Return an attack that ends a server with kill -9 while clients write, and looks what a new one knows."""
 
     def run(_: Server, sizes: Sizes) -> tuple[bool, str]:
-        server, ended = serve(model, folder, token), Event()
+        server, ended = serve(model, folder), Event()
         answer(server, "POST", "/texts", {"texts": TEXTS})
         with ThreadPoolExecutor(len(TEXTS)) as pool:
             writing = [pool.submit(_written_until, server, text, ended) for text in range(1, 1 + len(TEXTS))]
@@ -329,12 +271,9 @@ def killed(model: Path, folder: Path, token: Path) -> Attack:
             ended.set()
             server.process.wait()
             confirmed = {(text, start) for one in writing for text, start in one.result()}
-        again = serve(model, folder, token)
-        try:
+        again = serve(model, folder)
+        with again.ended():
             kept = {(text, marked(one)) for text in range(1, 1 + len(TEXTS)) for one in changes_of(again, text)}
-        finally:
-            again.process.kill()
-            again.process.wait()
         lost = len(confirmed - kept)
         well = not lost and len(confirmed) > 20 and len(kept - confirmed) <= len(TEXTS)
         return well, f"{len(confirmed)} confirmed, {lost} lost, {len(kept - confirmed)} kept without an answer"
@@ -370,26 +309,12 @@ def stop_streams(server: Server, sizes: Sizes) -> tuple[bool, str]:
     return status == 0 and seconds < STOP_SECONDS + LIMIT and not still and not traces, told
 
 
-MALFORMED = (
-    b"[" * 500_000,
-    b'{"who": ' * 10_000,
-    b"[]",
-    b"null",
-    b'"texts"',
-    b'{"who": 1e400}',
-    b'{"who": "a"',
-    b"{'who': 'a'}",
-    b"\xff\xfe\x00",
-    '{"who": "a"}'.encode("utf-16"),
-    json.dumps({str(number): 1 for number in range(90_000)}, separators=(",", ":")).encode(),
-    b'{"\\ud800": 1}',
-)
 QUICK: dict[str, tuple[str, Attack]] = {
-    "no token, or a wrong one": ("401, nothing changes", without_token),
-    "oversized bodies": ("413, nothing changes", every_post("413", TEN_MEGABYTES)),
-    "malformed bodies": ("400 or 422, nothing changes", every_post("400|422", *MALFORMED)),
-    "cross-site": ("415, nothing changes", every_post("415", b'{"who": "a"}', kind="text/plain")),
-    "wrong Host": ("421, nothing changes", every_post("421", b'{"who": "a"}', host="evil.example")),
+    "no token, or a wrong one": ("401, nothing changes", DOOR.without_token),
+    "oversized bodies": ("413, nothing changes", DOOR.every_post("413", TEN_MEGABYTES)),
+    "malformed bodies": ("400 or 422, nothing changes", DOOR.every_post("400|422", *MALFORMED)),
+    "cross-site": ("415, nothing changes", DOOR.every_post("415", b'{"who": "a"}', kind="text/plain")),
+    "wrong Host": ("421, nothing changes", DOOR.every_post("421", b'{"who": "a"}', host="evil.example")),
     "other methods": (
         "405",
         answered("405", *(ask(method, path, {}) for method in ("PUT", "DELETE", "PATCH") for path in ("", "/texts"))),
@@ -444,7 +369,7 @@ QUICK: dict[str, tuple[str, Attack]] = {
 }
 """Attacks that are answered at once."""
 WAITING: dict[str, tuple[str, Attack]] = {
-    "slow bodies": (f"408 after {LIMIT:g} s", slow_bodies),
+    "slow bodies": (f"408 after {LIMIT:g} s", DOOR.slow_bodies),
     "pages that nobody reads": (f"closed after {LIMIT:g} s", unread_pages),
 }
 """Attacks that end by a time limit."""
@@ -474,28 +399,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="about a minute")
     options = parser.parse_args()
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(2 * DESCRIPTORS, hard) if hard > 0 else 2 * DESCRIPTORS, hard))
-    failed = 0
+    allow_descriptors()
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
         make_model(place / "model")
-        (place / "token").write_text(TOKEN)
-        (place / "token").chmod(0o600)
-        server = serve(place / "model", place / "project", place / "token")
-        try:
+        server = serve(place / "model", place / "project")
+        with server.ended():
             fill(server)
             begin_job(server)
-            print("attack | expected | seen | seconds", "--- | --- | --- | ---", sep="\n", flush=True)
-            for row in attacks(server, killed(place / "model", place / "other", place / "token"), options.quick):
-                print(row, flush=True)
-                failed += not row.well
-        finally:
-            if server.process.poll() is None:
-                server.process.kill()
-                server.process.wait()
-    print(f"{failed} attacks failed to be stopped" if failed else "all attacks were stopped")
-    return 1 if failed else 0
+            return print_rows(attacks(server, killed(place / "model", place / "other"), options.quick))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from pathlib import Path
 from shutil import copytree
 from typing import Any
 
+from machine import resident
 from serving import Server, clients, outcome, repoint
 
 GROWTH = 1.1
@@ -107,12 +108,6 @@ def memory(link: Path, texts: Path, options: argparse.Namespace) -> Row:
     passed = sizes[-1] <= GROWTH * sizes[0] and not status
     said = f"{sizes[0]:.0f} MB after a tenth, {sizes[-1]:.0f} MB after {answered} requests"
     return {"attack": "memory", "seen": f"{said}, exit {status}", "passed": passed}
-
-
-def resident(pid: int) -> float:
-    """Return how much memory a process holds, in MB."""
-    line = next(one for one in Path(f"/proc/{pid}/status").read_text().splitlines() if one.startswith("VmRSS"))
-    return int(line.split()[1]) / 1024
 
 
 def attacks(options: argparse.Namespace) -> list[Row]:

@@ -23,3 +23,9 @@ def machine() -> dict[str, Any]:
         "cpu_flags": [flag for flag in FLAGS if flag in flags],
         "versions": versions(),
     }
+
+
+def resident(pid: int) -> float:
+    """Return how much memory a process holds, in MB."""
+    line = next(one for one in Path(f"/proc/{pid}/status").read_text().splitlines() if one.startswith("VmRSS"))
+    return int(line.split()[1]) / 1024

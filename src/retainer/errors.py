@@ -32,6 +32,7 @@ class InputError(ValueError):
     """
 
     def __init__(self, message: str) -> None:
+        """Keep the sentence; of one that quotes too much, the middle is left out."""
         half = _SENTENCE // 2
         super().__init__(message if len(message) <= _SENTENCE else f"{message[:half]} … {message[3 - half :]}")
 
@@ -44,6 +45,7 @@ class SaidElsewhere(Exception):
     """This process of several ends, and another one says why."""
 
     def __init__(self, status: int) -> None:
+        """Keep the exit status, so that every process of the run ends with the same."""
         super().__init__(f"exit status {status}")
         self.status = status
 

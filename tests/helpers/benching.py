@@ -52,7 +52,7 @@ class BenchServer(Listening):
 
 
 @contextmanager
-def workbench(folder, encoder, *, token="", **models):
+def workbench(folder, encoder, *, token="", label_studio=False, **models):
     """Serve a project; what is built in is a tiny encoder."""
     paths = [str(Path(__file__).parent), str(Path(retainer.__file__).parents[1])]
     with pytest.MonkeyPatch.context() as patch:
@@ -60,7 +60,7 @@ def workbench(folder, encoder, *, token="", **models):
         patch.setenv("TINY_ENCODER", str(encoder))
         patch.setattr("retainer.serve.workbench.job_runner.MODULE", "tiny_teach")
         names = {name: str(path) for name, path in models.items()}
-        running = BenchServer(folder, names, Settings(token=token, hosts=LOCAL_HOSTS))
+        running = BenchServer(folder, names, Settings(token=token, hosts=LOCAL_HOSTS, label_studio=label_studio))
         try:
             yield running
         finally:

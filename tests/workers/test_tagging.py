@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pyarrow.parquet
@@ -12,6 +13,7 @@ from made_once import made_once
 
 from retainer.cli.main import main
 from retainer.errors import InputError
+from retainer.versions.version import Version
 from retainer.workers.pool import Died, Done, Ready
 from retainer.workers.tagging.chunks import ChunkSize
 from retainer.workers.tagging.inputs import find_inputs
@@ -71,8 +73,9 @@ class Here:
         pass
 
 
-def tag(model, pattern, out, deadly=None, **setup):
-    run = BulkRun(TaggerSetup(str(model), device="cpu", **setup), find_inputs(str(pattern))[0], cut=SMALL)
+def tag(model, pattern, out, deadly=None, int8=False, **setup):
+    files = find_inputs(str(pattern))[0]
+    run = BulkRun(TaggerSetup(str(model), device="cpu", **setup), files, int8=int8, cut=SMALL)
     return run.to(out, lambda made: Here(made, deadly), BulkProgress())
 
 
@@ -145,7 +148,7 @@ class TestGoingOn:
     def test_another_run(self, model, inputs, tmp_path):
         tag(model, inputs, tmp_path / "out")
         before = content(tmp_path / "out")
-        with pytest.raises(InputError, match="the output of another run: its format differ"):
+        with pytest.raises(InputError, match="the output of another run: it differs in --format; choose another"):
             tag(model, inputs, tmp_path / "out", format="parquet")
         with (inputs / "a.jsonl").open("a") as file:
             file.write("{}")
@@ -155,6 +158,22 @@ class TestGoingOn:
         (tmp_path / "mine" / "thesis.txt").write_text("mine")
         with pytest.raises(InputError, match="holds files of others"):
             tag(model, inputs, tmp_path / "mine")
+        assert content(tmp_path / "out") == before
+
+    def test_8_bit_weights_are_made_once_and_are_another_run(self, model, inputs, tmp_path, monkeypatch):
+        """The rounding itself takes ten seconds; tests/model/test_onnx.py looks at that."""
+        made = []
+
+        def export(version, folder, *, int8):
+            made.append((folder, int8))
+            shutil.copytree(model, folder)
+
+        monkeypatch.setattr(Version, "export", export)
+        assert tag(model, inputs, tmp_path / "out", int8=True) == {"texts": 151, "shards": 8}
+        before = content(tmp_path / "out")
+        assert [int8 for _, int8 in made] == [True] and not made[0][0].exists() and len(rows(tmp_path / "out")) == 151
+        with pytest.raises(InputError, match="another run: it differs in --int8; choose"):
+            tag(model, inputs, tmp_path / "out")
         assert content(tmp_path / "out") == before
 
     def test_a_line_that_is_wrong_keeps_what_is_written(self, model, inputs, tmp_path):

@@ -64,7 +64,7 @@ class _Sweep:
         self.bench, self.ray = bench, ray
         self.learn = ray.remote(_learn_first).options(**options)
         self.measure = ray.remote(_measure).options(**options)
-        self.splits = ray.put(splits_of(bench.data))
+        self.splits = ray.put(splits_of(bench.data, bench.columns))
         self.encoders, self.firsts = dict[str, Any](), dict[Path, Any]()
         self.learning = dict[Any, Path]()
 

@@ -32,6 +32,10 @@ FIRST_METHOD = "rdp"
 """The method a shared first version is recorded with; a first task is plain cross-entropy whatever the method."""
 
 
+NamedColumns = tuple[tuple[str, str], ...]
+"""What a column holds, and its name."""
+
+
 @dataclass(frozen=True)
 class Bench:
     """Where the data are, where the cells go, and on what they are measured."""
@@ -43,11 +47,13 @@ class Bench:
     rerun: bool = False
     interval: float = 60.0
     """Seconds between two states of an unfinished cell, at least: what a killed bench may lose."""
+    columns: NamedColumns = ()
+    """The columns that the user named, where the data are tables."""
 
     def plan(self, cell: Cell) -> Plan:
         """Return the tasks of a cell."""
         types = cell.setting.types or self.types
-        return _plan(self.data, types, cell.setting, cell.seed, cell.method.quirks.lost_last, cell.pool)
+        return _plan((self.data, self.columns), types, cell.setting, cell.seed, cell.method.quirks.lost_last, cell.pool)
 
     def first_folder(self, cell: Cell) -> Path:
         """Return the place of the first version of a cell."""
@@ -84,7 +90,7 @@ class Bench:
         """Write the entities of the whole test set beside the cells: what their spans are scored by later."""
         for name, cell in {cell.preset: cell for cell in cells}.items():
             self.plan(cell)  # refuses data without a test file
-            save_gold(self.out / name, splits_of(self.data).test or ())
+            save_gold(self.out / name, splits_of(self.data, self.columns).test or ())
 
     def measure(self, cell: Cell) -> CellResult:
         """Measure a cell and write it."""
@@ -160,18 +166,27 @@ def _result(cell: Cell, done: FinishedTasks, key: str, peak_bytes: int | None) -
 
 
 @lru_cache(maxsize=64)
-def _plan(data: Path, types: tuple[str, ...], setting: Setting, seed: int, lost_last: bool, pool: float) -> Plan:
-    train, dev, test = splits_of(data)
+def _plan(
+    given: tuple[Path, NamedColumns],
+    types: tuple[str, ...],
+    setting: Setting,
+    seed: int,
+    lost_last: bool,
+    pool: float,
+) -> Plan:
+    train, dev, test = splits_of(*given)
     if dev is None or test is None:
-        raise InputError(f"{data} has no {'dev' if dev is None else 'test'} file; a bench needs train, dev and test")
+        raise InputError(
+            f"{given[0]} has no {'dev' if dev is None else 'test'} file; a bench needs train, dev and test"
+        )
     parts = [replace(part, sentences=part.sentences[: -1 if lost_last else None]) for part in (train, dev, test)]
     return plan(Splits(*parts), fg=setting.fg, pg=setting.pg, seed=seed, types=types, pool=pool)
 
 
 @lru_cache(maxsize=1)
-def splits_of(data: Path) -> Splits:
+def splits_of(data: Path, columns: NamedColumns = ()) -> Splits:
     """Return the splits of a corpus, which is read once."""
-    return _SENT.get(data) or read_splits(data)
+    return _SENT.get(data) or read_splits(data, dict(columns))
 
 
 _SENT: dict[Path, Splits] = {}

@@ -23,6 +23,7 @@ import yaml
 from docstring_parser import parse as parse_docstring
 from jsonargparse import ActionConfigFile, ArgumentParser  # type: ignore[attr-defined]
 
+from retainer.cli.columns import ABOUT_COLUMNS
 from retainer.errors import InputError, nearest
 from retainer.methods import learnable
 from retainer.training.reproduce import expanded
@@ -101,8 +102,8 @@ def build(verb: str, command: Command) -> ArgumentParser:
 
 
 def _filled(about: str) -> str:
-    """Put the names of a table where the help refers to it, so that the help cannot go stale."""
-    return about.replace("{methods}", ", ".join(learnable()))
+    """Put in what several verbs share or a table names, so that the help cannot go stale."""
+    return about.replace("{methods}", ", ".join(learnable())).replace("{columns}", ABOUT_COLUMNS)
 
 
 _NO_OPTIONS = "not a YAML file of options"

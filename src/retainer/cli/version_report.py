@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from retainer.cli.columns import Columns
 from retainer.cli.output import note, say
 from retainer.cli.verbs.evaluate import assessed, page_of, tell_unscored, unscored
 from retainer.data.corpus import Corpus
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
     from retainer.report.evaluation.reliability_numbers import AssessedVersion
 
 
-def chain_page(folder: Path, data: str | None, out: str | None) -> None:
+def chain_page(folder: Path, data: str | None, out: str | None, columns: Columns) -> None:
     """Write the page of a version and of those before it that lie beside it."""
     if data is None:
         raise InputError(f"{folder} is a version; the page of one needs annotated sentences (--data FILE)")
     target = require_writable(folder.resolve().with_name(folder.resolve().name + ".html") if out is None else out)
-    corpus = read(data)
+    corpus = read(data, columns=columns)
     bare: dict[str, None] = {}
     found = [one for place in _places(folder) if (one := _assessed(place, corpus, bare, newest=place == folder))]
     tell_unscored(bare)

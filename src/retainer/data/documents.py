@@ -8,11 +8,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from retainer.data.columnar import columnar_kind, columnar_table
 from retainer.data.corpus import Corpus
-from retainer.data.formats.binary import BINARY_FORMATS, recognise_bytes
+from retainer.data.formats.binary import BINARY_FORMATS, recognise_bytes, recognise_file
 from retainer.data.formats.csv_table import csv_table
-from retainer.data.formats.table import COLUMN_FORMAT, COLUMNAR_FORMATS, TABLE_FORMAT, find_format, recognise
+from retainer.data.formats.table import COLUMN_FORMAT, TABLE_FORMAT, find_format, recognise
 from retainer.data.formats.table_rows import corpus_of_table
 from retainer.data.gzip_blocks import without_gzip_suffix
 from retainer.data.labels import require_names
@@ -74,7 +73,8 @@ def shard_files(folder: Path) -> list[Path]:
 
 def holds_tables(folder: Path) -> bool:
     """Say whether the documents below a folder are tables of Parquet or Arrow."""
-    return is_split_in_pieces(folder) or document_ending(files_below(folder)) in (".parquet", ".arrow")
+    ending = document_ending(files_below(folder))
+    return is_split_in_pieces(folder) or (ending is not None and DOCUMENT_ENDINGS[ending] in BINARY_FORMATS)
 
 
 def is_split_in_pieces(path: Path) -> bool:
@@ -113,14 +113,14 @@ def read_document_file(path: Path, columns: Mapping[str, str] | None = None) -> 
 
 def read_corpus_file(path: str, format: str | None = None, columns: Mapping[str, str] | None = None) -> Corpus:
     """Read a file; unless named, the format is recognised by what the file holds. Only a table has columns to name."""
-    kind = columnar_kind(path) if format in (None, *COLUMNAR_FORMATS) else None
-    if kind is not None:
-        return corpus_of_table(columnar_table(path, columns), "parquet" if kind == "parquet" else "datasets")
-    if format in COLUMNAR_FORMATS:
-        raise InputError(f"{path}: this is neither a Parquet file nor one that `datasets` saved")
+    binary = recognise_file(path) if format is None or format in BINARY_FORMATS else None
+    if binary is not None:
+        return BINARY_FORMATS[binary].read(path, columns)
     data = read_bytes_file(path)
-    if (binary := format or recognise_bytes(data)) in BINARY_FORMATS:
-        return BINARY_FORMATS[binary].read(data, path)
+    if packed := recognise_bytes(data):
+        raise InputError(f"{path}: this is {packed} inside gzip, though it is compressed by itself; unpack it first")
+    if format in BINARY_FORMATS:
+        raise InputError(f"{path}: this is not a file in the format {format}, or it is damaged")
     text = decode_text(data, path)
     if columns:
         return corpus_of_table(csv_table(text, path, columns), TABLE_FORMAT)

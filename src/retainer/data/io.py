@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from retainer.data.columnar import write_columnar
 from retainer.data.corpus import Corpus
 from retainer.data.documents import (
     is_split_in_pieces,
@@ -13,7 +12,7 @@ from retainer.data.documents import (
     require_learnable,
 )
 from retainer.data.formats.binary import BINARY_FORMATS
-from retainer.data.formats.table import COLUMNAR_FORMATS, FORMATS, SUGGESTIONS, find_format, holds_complete
+from retainer.data.formats.table import FORMATS, SUGGESTIONS, find_format, holds_complete
 from retainer.data.lines import error_location
 from retainer.data.spans import Sentence
 from retainer.data.suggested import Suggested
@@ -41,17 +40,15 @@ def write(sentences: Iterable[Sentence], path: str | os.PathLike[str], format: s
     Some formats are a folder of files, which must not be there yet.
     """
     target, sentences = os.fspath(path), list(sentences)
-    if format in COLUMNAR_FORMATS:
-        with error_location(target):
-            table = write_columnar(sentences, format)
-        return write_binary_file(table, target)
     with error_location(target):
         if not holds_complete(format):
             _refuse_complete(sentences, format)
-        content = (BINARY_FORMATS.get(format) or find_format(format)).write(sentences)
+        if format in BINARY_FORMATS:
+            return write_binary_file(BINARY_FORMATS[format].write(sentences), target)
+        content = find_format(format).write(sentences)
         if not content:
             raise InputError("there is no sentence to write")
-    write_binary_file(content, target) if isinstance(content, bytes) else write_text_file(content, target)
+    write_text_file(content, target)
 
 
 def _refuse_complete(sentences: Iterable[Sentence], format: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,15 +30,15 @@ _TENTHS = {"test": range(2), "dev": range(2, 3), "train": range(3, 10)}
 """Which tenths of a corpus in one file become which split."""
 
 
-def read_splits(folder: str | os.PathLike[str]) -> Splits:
+def read_splits(folder: str | os.PathLike[str], columns: Mapping[str, str] | None = None) -> Splits:
     """Read the train, dev and test splits of a corpus from a folder; the last two may be missing.
 
     A split is a file, or a folder of documents, or Parquet files in pieces; or lists say which documents of the folder
-    belong to which split. A single file is cut into splits.
+    belong to which split. A single file is cut into splits. ``columns`` are those of tables.
     """
     if Path(folder).is_file():
-        return cut_into_splits(require_learnable(read_corpus_file(os.fspath(folder))))
-    documents = _documents(Path(folder))
+        return cut_into_splits(require_learnable(read_corpus_file(os.fspath(folder), columns=columns)))
+    documents = _documents(Path(folder), columns)
     train = documents["train"]
     if "dev" not in documents and train[0].format in FORMATS_WITHOUT_DEV and len(train) > 1:
         documents["train"], documents["dev"] = hold_out_documents(train)
@@ -64,20 +65,20 @@ def _tenth(words: tuple[str, ...]) -> int:
     return hashlib.sha256("\x1f".join(words).encode()).digest()[0] * 10 // 256
 
 
-def _documents(folder: Path) -> dict[str, list[Corpus]]:
+def _documents(folder: Path, columns: Mapping[str, str] | None) -> dict[str, list[Corpus]]:
     """Read every split as a list of documents; a file is one."""
     lists = {name: path for name, names in SPLIT_NAMES.items() if (path := _only(folder, _lists(folder, names)))}
     if "train" in lists:
         return read_split_lists(folder, lists)
     shards = files_by_split(shard_files(folder), folder)
     if "train" in shards:
-        return {name: [read_document_file(file) for file in files] for name, files in shards.items()}
+        return {name: [read_document_file(file, columns) for file in files] for name, files in shards.items()}
     paths = {name: path for name, names in SPLIT_NAMES.items() if (path := _split(folder, names))}
     if "train" not in paths:
         raise InputError(
             f"{folder} has no file named train.* and no folder named train; name its parts train, dev and test"
         )
-    return {name: _read(path) for name, path in paths.items()}
+    return {name: _read(path, columns) for name, path in paths.items()}
 
 
 def _split(folder: Path, names: tuple[str, ...]) -> Path | None:
@@ -97,10 +98,10 @@ def _only(folder: Path, paths: list[Path]) -> Path | None:
     return paths[0] if paths else None
 
 
-def _read(path: Path) -> list[Corpus]:
+def _read(path: Path, columns: Mapping[str, str] | None) -> list[Corpus]:
     if path.is_file():
-        return [require_learnable(read_corpus_file(os.fspath(path)))]
-    return [read_document_file(file) for file in document_files(path)]
+        return [require_learnable(read_corpus_file(os.fspath(path), columns=columns))]
+    return [read_document_file(file, columns) for file in document_files(path)]
 
 
 def _joined(documents: list[Corpus], path: Path) -> Corpus:

@@ -25,12 +25,6 @@ def read_bytes_file(path: str) -> bytes:
         return b"".join(block for block in unpacked([Path(path).read_bytes()], path) if block)
 
 
-def first_bytes(path: str, count: int) -> bytes:
-    """Return the first bytes of a file, as it lies there."""
-    with readable(path), open(path, "rb") as file:
-        return file.read(count)
-
-
 def decode_text(data: bytes, path: str) -> str:
     """Return the text of the bytes of a UTF-8 file, without the byte order mark some editors put first."""
     return decode_utf8(data.removeprefix(BOM_UTF8), path)

@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from retainer.data.columnar import columnar_kind, columnar_table
 from retainer.data.corpus import Corpus
 from retainer.data.documents import (
     document_files,
@@ -30,7 +29,7 @@ from retainer.data.documents import (
     read_document_folder,
 )
 from retainer.data.foreign_files import refuse_csv
-from retainer.data.formats.binary import SNIFFED_BYTES, recognise_bytes
+from retainer.data.formats.binary import binary_table, recognise_file
 from retainer.data.formats.columns import BARE_LAYOUTS, find_layout
 from retainer.data.formats.csv_table import csv_table, header_names
 from retainer.data.formats.jsonl import ANNOTATION_KEYS, without_annotation
@@ -42,7 +41,7 @@ from retainer.data.io import read
 from retainer.data.line_stream import STDIN, arriving_lines
 from retainer.data.lines import error_location, first_lines, is_blank
 from retainer.data.spans import Sentence
-from retainer.data.text_files import first_bytes, read_text_file
+from retainer.data.text_files import read_text_file
 from retainer.errors import InputError
 
 Numbered = tuple[int, Sentence]
@@ -53,6 +52,8 @@ PLAIN_TEXT = "plain text"
 
 _RECORDS = ("prodigy", "doccano", "jsonl")
 """The formats with one JSON record per line, which are all read alike where annotation does not matter."""
+_TABLE_ENDINGS = tuple(f".{name}{more}" for name in ("csv", "tsv") for more in ("", ".gz"))
+"""How the names of files end that are taken for tables even if their header tells little."""
 _LIST = "labelstudio"
 """The format of a JSON list."""
 
@@ -125,7 +126,7 @@ def raw_texts(
     ``watch`` is called with the bytes of a file of lines as they are read.
     """
     source = os.fspath(path)
-    lines = None if columns or columnar_kind(source) or _is_csv(source) else _first_lines(source)
+    lines = None if columns or recognise_file(source) or _is_csv(source) else _first_lines(source)
     format = None if lines is None else recognise(lines)
     if lines is None or not (format is None or format in _RECORDS):
         return (RawText(*numbered) for numbered in read_texts(source, columns))
@@ -147,19 +148,34 @@ def texts_or_corpus(path: str | os.PathLike[str], columns: Mapping[str, str] | N
     return read(source) if _is_annotated(source) else _read(source, _not_annotated)
 
 
+def names_columns_of(path: str | os.PathLike[str], columns: Mapping[str, str]) -> bool:
+    """Say whether columns are named of this file: it is a table by its content, its name or its header."""
+    source = os.fspath(path)
+    if not columns or _can_be_read_once(source):
+        return False
+    if os.path.isdir(source) or is_split_in_pieces(Path(source)):
+        return holds_tables(Path(source))
+    if recognise_file(source):
+        return binary_table(source) is not None
+    lines = _first_lines(source)
+    named = bool(lines) and not set(columns.values()).isdisjoint(header_names(lines[0]))
+    return named or source.lower().endswith(_TABLE_ENDINGS) or _is_csv(source)
+
+
 def _tables(source: str, columns: Mapping[str, str] | None) -> list[Table] | None:
     """Return the tables of a file or folder; None where it holds none. A named column means that there is one."""
     folder = Path(source)
     if folder.is_dir() or is_split_in_pieces(folder):
         files = document_files(folder) if columns or holds_tables(folder) else []
-        return [columnar_table(os.fspath(file), columns) for file in files] or None
-    if columnar_kind(source):
-        return [columnar_table(source, columns)]
+        found = [binary_table(os.fspath(file), columns) for file in files]
+        return [table for table in found if table is not None] or None
+    if table := binary_table(source, columns):
+        return [table]
     if _can_be_read_once(source):
         if columns:
             raise InputError(f"{source}: a stream holds lines, and no columns to name; write the table to a file first")
         return None
-    if _is_binary(source):
+    if recognise_file(source):
         return None
     return [csv_table(read_text_file(source), source, columns)] if columns or _is_csv(source) else None
 
@@ -167,7 +183,7 @@ def _tables(source: str, columns: Mapping[str, str] | None) -> list[Table] | Non
 def _is_csv(source: str) -> bool:
     """Say whether a file is a table with a header; one with a single column must be called .csv."""
     lines = _first_lines(source)
-    alone = source.lower().endswith((".csv", ".csv.gz")) and lines and find_layout(header_names(lines[0])) is not None
+    alone = source.lower().endswith(_TABLE_ENDINGS) and lines and find_layout(header_names(lines[0])) is not None
     return bool(alone) or recognise(lines) == TABLE_FORMAT
 
 
@@ -181,7 +197,7 @@ def _is_annotated(source: str) -> bool:
     """Say whether a file or folder is annotated, by its format and by the keys of its first record."""
     if _can_be_read_once(source) or os.path.isdir(source):
         return os.path.isdir(source)
-    if _is_binary(source):
+    if recognise_file(source):
         return True
     lines = _first_lines(source)
     format = recognise(lines)
@@ -196,7 +212,7 @@ def _read(source: str, of_record: Callable[[JsonRecord], Sentence]) -> Texts:
         return Texts(_lines(source, of_record), source, "stream")
     if os.path.isdir(source):
         return _from_corpus(read_document_folder(Path(source)))
-    if _is_binary(source):
+    if recognise_file(source):
         return _from_corpus(read_corpus_file(source))
     lines = _first_lines(source)
     format = recognise(lines)
@@ -211,11 +227,6 @@ def _read(source: str, of_record: Callable[[JsonRecord], Sentence]) -> Texts:
 
 def _can_be_read_once(source: str) -> bool:
     return source == STDIN or (os.path.exists(source) and not os.path.isfile(source) and not os.path.isdir(source))
-
-
-def _is_binary(source: str) -> bool:
-    """Say whether a file is in a format that is not text."""
-    return recognise_bytes(first_bytes(source, SNIFFED_BYTES)) is not None
 
 
 def _first_lines(source: str) -> list[str]:

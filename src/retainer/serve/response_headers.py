@@ -48,6 +48,7 @@ class ResponseHeaders:
         began, status = time.perf_counter(), CLIENT_LEFT
 
         async def send_with_headers(message: Message) -> None:
+            """Add the headers where a response begins, and remember its status for the counts."""
             nonlocal status
             if message["type"] == "http.response.start":
                 status = str(message["status"])

@@ -90,19 +90,23 @@ def add_error_handlers(app: FastAPI) -> None:
     """Give the errors that the framework raises the same form as all others."""
 
     async def api_error(_: Request, error: Exception) -> Response:
+        """Answer what a route refuses."""
         assert isinstance(error, ApiError)
         return error.response()
 
     async def http_error(_: Request, error: Exception) -> Response:
+        """Answer what no route takes: an address or a method that is not there."""
         assert isinstance(error, HTTPException)
         code, message = _BY_STATUS.get(error.status_code, ("refused", "this request cannot be answered"))
         return ApiError(error.status_code, code, message, error.headers).response()
 
     async def validation_error(_: Request, error: Exception) -> Response:
+        """Answer a body that does not fit: the framework would repeat it, and all that is wrong with it."""
         assert isinstance(error, RequestValidationError)
         return _validation_error(error).response()
 
     async def unexpected(_: Request, error: Exception) -> Response:
+        """Answer a fault of ours without a word about the request."""
         return internal_error().response()
 
     for kind, handler in (

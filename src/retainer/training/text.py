@@ -12,7 +12,7 @@ from retainer.data.spans import Sentence
 from retainer.data.texts import Texts, read_texts
 from retainer.errors import InputError
 
-Text = Corpus | str | Path | Iterable[str]
+Text = Corpus | Texts | str | Path | Iterable[str]
 """A file or folder of any format, a corpus, or texts; annotation is ignored."""
 
 
@@ -43,5 +43,7 @@ def _opened(text: Text) -> tuple[str, Iterable[Sentence]]:
     """Return what the text is called, and its sentences as they come."""
     if isinstance(text, Corpus):
         return text.source, text.sentences
-    texts = read_texts(text) if isinstance(text, str | Path) else Texts.of(text, "text")
+    if isinstance(text, str | Path):
+        text = read_texts(text)
+    texts = text if isinstance(text, Texts) else Texts.of(text, "text")
     return texts.source, (sentence for _, sentence in texts)

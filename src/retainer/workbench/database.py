@@ -113,6 +113,20 @@ class Database:
             raise
 
     @contextlib.contextmanager
+    def part(self) -> Iterator[None]:
+        """Make a part of a change: what fails inside takes back this part alone, and the rest may go on."""
+        with self.writing() as connection:
+            connection.execute("SAVEPOINT part")
+            try:
+                yield
+            except BaseException:
+                if connection.in_transaction:  # a full disk may have rolled back all of it already
+                    connection.execute("ROLLBACK TO part")
+                    connection.execute("RELEASE part")
+                raise
+            connection.execute("RELEASE part")
+
+    @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Read one state of the project, whatever is written meanwhile; inside a change, what that has written.
 

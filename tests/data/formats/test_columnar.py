@@ -1,5 +1,6 @@
 """Parquet files and folders of `datasets`, written and read with pyarrow itself, and with `datasets` where it is."""
 
+import gzip
 import json
 import random
 from importlib.util import find_spec
@@ -125,7 +126,7 @@ def test_a_bomb(tmp_path):
 
 def test_without_pyarrow(tmp_path, monkeypatch, capsys):
     path = parquet(tmp_path / "x.parquet", metadata=classes())
-    monkeypatch.setattr("retainer.data.columnar.find_spec", lambda name: None)
+    monkeypatch.setattr("retainer.data.formats.columnar.find_spec", lambda name: None)
     assert main(["check", str(path)]) == 2
     assert "Parquet and Arrow need pyarrow; install it: pip install 'retainer[files]'" in capsys.readouterr().err
     assert main(["convert", "examples/cities.jsonl", str(tmp_path / "y.parquet")]) == 2
@@ -160,3 +161,12 @@ def test_with_datasets_itself(tmp_path):
     assert "holds the splits test, train" in refusal(tmp_path / "theirs")
     assert read(tmp_path / "theirs" / "train").counts == {"city": 1}
     assert len(read_splits(tmp_path / "theirs").test or ()) == 2
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "spacy"])
+def test_what_is_compressed_inside_is_not_compressed_again(tmp_path, suffix):
+    write(read("examples/cities.jsonl"), tmp_path / f"x.{suffix}", suffix)
+    packed = tmp_path / f"x.{suffix}.gz"
+    packed.write_bytes(gzip.compress((tmp_path / f"x.{suffix}").read_bytes()))
+    with pytest.raises(InputError, match=f"this is {suffix} inside gzip.*unpack it first"):
+        read(packed)

@@ -189,5 +189,5 @@ def test_any_table_is_read_or_refused(rest, header):
 
 
 def test_a_format_that_is_named_must_be_there(tmp_path):
-    with pytest.raises(InputError, match="neither a Parquet file nor one that `datasets` saved"):
+    with pytest.raises(InputError, match="not a file in the format parquet"):
         read_corpus_file(str(put(tmp_path, "x", "a")), "parquet")

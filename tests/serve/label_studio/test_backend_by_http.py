@@ -155,8 +155,25 @@ class TestAnnotations:
 
     def test_several_at_once(self, announced):
         assert announced.replay("annotations_created")["result"] == "1 annotation kept"
+        said = [annotation(id=n, task=n)["annotation"] for n in range(1001, 1501)]
+        said[250]["result"] = [region(0, 999, "City")]
+        tasks = [{"id": n, "data": {"text": f"text {n}"}} for n in range(1001, 1501)]
+        answer = announced.replay("annotations_created", annotation=said, task=tasks)
+        assert answer["result"] == "499 annotations kept" and len(answer["messages"]) == 1
+        assert answer["messages"][0].startswith("annotation 1251: result 1 (City, 0-999) lies outside")
+        assert announced.project.texts.count(decided=True) == 500 and not announced.project.texts.count("text 1251")
         body = announced.replay("annotations_created", annotation=[], status=422)
         assert "no annotation with its task" in body["error"]["message"]
+
+    def test_messages_have_an_end(self, announced):
+        answer = announced.replay("annotations_deleted", annotations=[{"id": n} for n in range(900, 1000)])
+        assert answer["result"] == "100 annotations deleted in Label Studio" and len(answer["messages"]) == 11
+        assert answer["messages"][-1] == "and 90 more of the kind"
+
+    def test_one_text_that_cannot_be_kept_keeps_no_other_out(self, announced):
+        texts = ("a whole", " ", "x" * 50_001, None)
+        answer = announced.replay("tasks_created", tasks=[{"data": {"text": text}} for text in texts])
+        assert answer["result"] == "1 text added" and answer["messages"][0].startswith("3 tasks left out")
 
     def test_a_skipped_task_is_no_decision(self, announced):
         answer = announced.replay("annotation_skipped")

@@ -98,13 +98,53 @@ def test_a_format_is_read_with_its_entities_or_refused(page, tmp_path):
         assert got == [
             (one.located()[0], [(span.start, span.end, span.type) for span in one.character_spans()]) for one in corpus
         ], name
-    assert refused == {"labelstudio", "i2b2", "conll2012", "enamex", "brat", "csv"}
+    assert refused == {"labelstudio", "i2b2", "conll2012", "enamex", "brat"}
 
 
-@pytest.mark.parametrize("header", ["word,tag", "text;label", "Sentence #,Word,POS,Tag", '"text"\t"source"'])
+TABLES = {
+    "columns of others": "id,Text,source\n1,in Oslo,a\n\n2,,b\n3,more,c\n",
+    "semicolons, quotes": 'text;n\n"a ""quoted"" one; with\nlines, and 😀";1\r\nb;2',
+    "tabs": 'label\tsentence\n[]\t"one, two"\n[]\t three \n',
+    "a mark first": "\ufefftext,label\none,[]\n",
+    "blank lines first": "\n \ntext,label\none,[]\n",
+}
+
+
+def test_the_texts_of_a_table_are_those_of_predict(page, tmp_path):
+    for name, content in TABLES.items():
+        wanted = [sentence.located()[0] for _, sentence in read_texts(put(tmp_path, content, "some.file"))]
+        assert [text for text, *_ in opened(page, content)] == wanted, name
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (
+            "text,n\na,1\nb,c,2\n",
+            "line 3: found 3 cells where the header names 2 columns; quote cells that hold a comma",
+        ),
+        ('text,n\n"a,1\n', "line 2: a quote that opens here is never closed; write a quote inside a cell twice"),
+        ('text,n\n"a"b,1\n', "line 2: text follows a closing quote"),
+        ("text,entities\na,\"[(0, 1, 'x')]\"\n", "line 2: the entities are not a list in JSON"),
+        ("text,entities\na,{}\n", "line 2: the entities are not a list in JSON"),
+    ],
+)
+def test_a_table_that_is_not_one(page, content, says):
+    with pytest.raises(Error, match=says):
+        opened(page, content, annotated=True)
+
+
+def test_a_table_of_one_column_goes_by_its_name(page, server, tmp_path):
+    page.click("nav a[href='#find']")
+    page.set_input_files("#file", put(tmp_path, "text\nin Oslo\nin Bergen\n", "one.csv"))
+    page.wait_for_selector("#find-results .card >> nth=1")
+    assert plain(page, "find") == ["in Oslo", "in Bergen"]
+
+
+@pytest.mark.parametrize("header", ["word,tag", "text;tags", "Sentence #,Word,POS,Tag", '"tokens"\t"labels"'])
 def test_a_table_is_refused_by_its_header(page, header):
     with pytest.raises(Error, match="a table .CSV., which the page does not read"):
-        opened(page, f"{header}\nOslo,B-city\n")
+        opened(page, f"{header}\nOslo,B-city\n", annotated=True)
 
 
 def test_words_with_commas_are_no_table(page):

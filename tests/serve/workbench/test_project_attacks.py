@@ -44,7 +44,7 @@ def test_it_is_stopped(guarded, name):
 
 
 def test_a_workbench_that_asks_for_no_token_fails(open_to_all):
-    well, seen = attack_project.without_token(open_to_all, SIZES)
+    well, seen = attack_project.DOOR.without_token(open_to_all, SIZES)
     assert not well and "200" in seen, seen
 
 

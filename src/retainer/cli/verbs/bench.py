@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from retainer.bench.preset import OWN, Preset, Setting, own
 from retainer.bench.preset import preset as find_preset
 from retainer.bench.preset import quick as quick_look
+from retainer.cli.columns import Columns
 from retainer.cli.output import say, say_json, say_table
 from retainer.cli.progress_board import board
 from retainer.data.splits import read_splits
@@ -49,6 +50,7 @@ def bench(
     ray: str | None = None,
     cpus_per_cell: float = 1.0,
     gpus_per_cell: float = 0.0,
+    columns: Columns = {},  # noqa: B006 (never changed)
 ) -> None:
     """Measure methods over the tasks of a benchmark, side by side; what is measured already is not measured again.
 
@@ -77,8 +79,9 @@ def bench(
     :param ray: measure on a Ray cluster: HOST:PORT of its head, auto, or local for one on this machine
     :param cpus_per_cell: cores a cell takes of a node, with --ray
     :param gpus_per_cell: share of a GPU a cell takes, such as 0.25, with --ray
+    :param columns: {columns}
     """
-    chosen = _chosen(preset, data, quick, new)
+    chosen = _chosen(preset, data, columns, quick, new)
     cells = _Choice(setting, methods, seeds, encoder, recipe, set, pool).cells(chosen)
     _require_workers(jobs, ray, cpus_per_cell, gpus_per_cell)
     folder = Path(out) / chosen.name
@@ -91,7 +94,7 @@ def bench(
     measure = None if ray is None else RayCells(ray, cpus_per_cell, gpus_per_cell)
     with disk_refusals(out), board(cells) as progress:
         heard = tracked_cells(track, progress, Path(out))
-        asked = Bench(Path(data), Path(out), chosen.types, device, rerun)
+        asked = Bench(Path(data), Path(out), chosen.types, device, rerun, columns=tuple(columns.items()))
         results = run_bench(asked, cells, jobs, heard, measure)
     write_document(table_file, bench_markdown(read_bench(folder).rankings))
     if json:
@@ -114,14 +117,14 @@ def _require_workers(jobs: int, ray: str | None, cpus_per_cell: float, gpus_per_
         raise InputError("--cpus-per-cell and --gpus-per-cell take numbers of at least 0")
 
 
-def _chosen(preset: str, data: str, short: bool, new: str) -> Preset:
+def _chosen(preset: str, data: str, columns: Columns, short: bool, new: str) -> Preset:
     """Return the benchmark a call asks for; one's own has the types of its training data."""
     if new and not short:
         raise InputError("--new names the new type of a quick look; add --quick")
     if preset == OWN:
         if not Path(data).exists():
             raise InputError(f"there is no {data}; --data takes a file, or a folder with train, dev and test")
-        known = own(read_splits(data).train.types)
+        known = own(read_splits(data, columns).train.types)
     else:
         known = find_preset(preset)
         if not Path(data).is_dir():

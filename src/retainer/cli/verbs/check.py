@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from retainer.cli.columns import Columns
 from retainer.cli.output import one_line, say, say_json
 from retainer.data.checks import EXAMPLES_SHOWN, WEIGHT_MEANINGS, Finding, findings, type_clashes, unreadable_scripts
 from retainer.data.corpus import Corpus
@@ -20,7 +21,7 @@ def check(
     show: int = EXAMPLES_SHOWN,
     json: bool = False,
     device: str = "auto",
-    columns: dict[str, str] = {},  # noqa: B006 (never changed)
+    columns: Columns = {},  # noqa: B006 (never changed)
 ) -> None:
     """Report what is in an annotated file and what is odd about it, before training on it.
 
@@ -29,8 +30,7 @@ def check(
     :param show: places to list per finding; a large number lists all
     :param json: print one JSON document
     :param device: auto, cpu or cuda
-    :param columns: which column of a table (CSV, Parquet) holds what, such as --columns.text body --columns.entities
-        marks; text, entities, word, tag, sentence, tokens, tags or complete (default: found by their usual names)
+    :param columns: {columns}
     """
     if show < 0:
         raise InputError(f"--show {show}: expected 0 or more")

@@ -9,6 +9,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from retainer.about import __version__
+from retainer.cli.columns import Columns
 from retainer.cli.output import note, say, say_table
 from retainer.cli.streams import reader_left
 from retainer.comparison.gates import Gates
@@ -62,6 +63,7 @@ def compare(
     page: str | None = None,
     show: int = 5,
     device: str = "auto",
+    columns: Columns = {},  # noqa: B006 (never changed)
 ) -> int:
     """Compare two versions: what the new one kept, gained, lost and calls by another name.
 
@@ -79,12 +81,13 @@ def compare(
     :param page: also write all of it as an HTML page
     :param show: how many entities of each kind to print
     :param device: auto, cpu or cuda
+    :param columns: {columns}
     """
     gates = Gates(max_drop, min_agreement, min_gain)
     if show < 0:
         raise InputError(f"--show {show}: expected 0 or more")
     target = None if page is None else require_writable(page)
-    given = texts_or_corpus(data)
+    given = texts_or_corpus(data, columns)
     gates.require_gold(given)
     from retainer.comparison.compare import compare as compared
     from retainer.versions.version import load

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from retainer.cli.columns import Columns
 from retainer.cli.output import note, say
 from retainer.data.formats.binary import BINARY_FORMATS
-from retainer.data.formats.table import COLUMNAR_FORMATS, format_names
+from retainer.data.formats.table import format_names
 from retainer.data.gzip_blocks import GZIP_SUFFIX, without_gzip_suffix
 from retainer.data.io import read, write
 from retainer.errors import InputError
@@ -33,7 +34,7 @@ def format_for(out: str, to: str | None, suffixes: Mapping[str, str] = SUFFIXES)
     found = to or suffixes.get(Path(without_gzip_suffix(out)).suffix)
     if found is None:
         raise InputError(f"which format should {out} have? say --to {', '.join(format_names())}")
-    if found in (*COLUMNAR_FORMATS, *BINARY_FORMATS) and without_gzip_suffix(out) != out:
+    if found in BINARY_FORMATS and without_gzip_suffix(out) != out:
         raise InputError(f"{out}: {found} is compressed inside; leave {GZIP_SUFFIX} out")
     return found
 
@@ -45,7 +46,7 @@ def convert(
     *,
     from_: str | None = None,
     to: str | None = None,
-    columns: dict[str, str] = {},  # noqa: B006 (never changed)
+    columns: Columns = {},  # noqa: B006 (never changed)
 ) -> None:
     """Turn a corpus from one format into another.
 
@@ -55,8 +56,7 @@ def convert(
         enamex, i2b2 or spacy (default: detected from the content)
     :param to: format of OUT: conll, jsonl (tokens and ner_tags), prodigy, doccano, labelstudio, brat, csv, parquet,
         datasets, conll2012, enamex, i2b2 or spacy (default: detected from its suffix)
-    :param columns: which column of a table (CSV, Parquet) holds what, such as --columns.text body --columns.entities
-        marks; text, entities, word, tag, sentence, tokens, tags or complete (default: found by their usual names)
+    :param columns: {columns}
     """
     target = format_for(out, to)
     require_free(out)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from retainer.about import __version__
+from retainer.cli.columns import Columns
 from retainer.cli.output import note, say, say_json, say_table, score_table
 from retainer.data.corpus import Corpus
 from retainer.data.io import read
@@ -28,7 +29,7 @@ def evaluate(
     json: bool = False,
     page: str | None = None,
     device: str = "auto",
-    columns: dict[str, str] = {},  # noqa: B006 (never changed)
+    columns: Columns = {},  # noqa: B006 (never changed)
 ) -> None:
     """Score a model on annotated data: precision, recall and F1 of whole entities, in percent.
 
@@ -40,8 +41,7 @@ def evaluate(
     :param json: print one JSON document
     :param page: also write an HTML page: how often entities are right against their scores, plain and calibrated
     :param device: auto, cpu or cuda
-    :param columns: which column of a table (CSV, Parquet) holds what, such as --columns.text body --columns.entities
-        marks; text, entities, word, tag, sentence, tokens, tags or complete (default: found by their usual names)
+    :param columns: {columns}
     """
     target = None if page is None else require_writable(page)
     corpus = read(data, columns=columns)

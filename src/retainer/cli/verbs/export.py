@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from retainer.cli.columns import Columns
 from retainer.cli.output import note, say
 from retainer.data.formats.records import EMPTY_TEXTS
 from retainer.data.io import write_suggestions
@@ -34,6 +35,7 @@ def export(
     prodigy: str | None = None,
     input: str | None = None,
     device: str = "auto",
+    columns: Columns = {},  # noqa: B006 (never changed)
 ) -> None:
     """Write a model for use without retainer, or what it finds in texts, for a person to correct.
 
@@ -49,6 +51,7 @@ def export(
     :param input: the texts: a file with one text per line, JSON lines with a "text", or an annotated file or folder,
         whose annotations are ignored; or - for stdin
     :param device: where the model looks at the texts: auto, cpu or cuda
+    :param columns: {columns}
     """
     files = {"labelstudio": labelstudio, "prodigy": prodigy}
     chosen = {format: file for format, file in files.items() if file is not None}
@@ -60,11 +63,15 @@ def export(
     if networks:
         if input is not None:
             raise InputError("--input belongs to --labelstudio and --prodigy; leave it out")
+        if columns:
+            raise InputError("--columns belongs to --input; leave it out")
         return _export_network(model, networks[0], onnx is not None, int8)
     if input is None:
         raise InputError("which texts? give --input FILE")
     [(format, file)] = chosen.items()
-    _export_suggestions(model, format, file, input, device)
+    require_free(file)
+    texts = read_texts(input, columns)
+    _export_suggestions(model, format, file, texts, device)
 
 
 def _export_network(model: str, folder: str, onnx: bool, int8: bool) -> None:
@@ -78,9 +85,7 @@ def _export_network(model: str, folder: str, onnx: bool, int8: bool) -> None:
     say(f"exported  {', '.join(version.types)}\n{kind}     {folder}\n\nTry it:   retainer predict {folder} 'some text'")
 
 
-def _export_suggestions(model: str, format: str, file: str, input: str, device: str) -> None:
-    require_free(file)
-    texts = read_texts(input)
+def _export_suggestions(model: str, format: str, file: str, texts: Texts, device: str) -> None:
     sentences = _worded(texts)  # bad input is noticed before a model is loaded
     from retainer.versions.version import load
 

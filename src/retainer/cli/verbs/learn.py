@@ -7,9 +7,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from retainer.cli.columns import Columns, tables_among
 from retainer.cli.dry_run import TOO_FEW, TOO_FEW_TO_CHOOSE, dry_run_lines
 from retainer.cli.output import balance_table, say, say_json, say_table
+from retainer.data.corpus import Corpus
 from retainer.data.io import read
+from retainer.data.texts import Texts, read_texts
 from retainer.errors import InputError, nearest
 from retainer.files import in_words, require_free, size_of
 from retainer.methods import METHODS, require_learnable_method
@@ -26,7 +29,6 @@ from retainer.versions.lineage import PARENT_FOLDER, Lineage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from retainer.data.corpus import Corpus
     from retainer.methods import Method
     from retainer.training.request import LearnRequest
     from retainer.versions.version import Version
@@ -63,7 +65,7 @@ def learn(
     anyway: bool = False,
     json: bool = False,
     quiet: bool = False,
-    columns: dict[str, str] = {},  # noqa: B006 (never changed)
+    columns: Columns = {},  # noqa: B006 (never changed)
     config: str | None = None,
 ) -> None:
     """Teach a model new entity types from data in which only they are annotated, and keep what it knew.
@@ -100,8 +102,7 @@ def learn(
     :param anyway: where --config is the record of a version: learn even if data or parent are not those of the record
     :param json: print one JSON document
     :param quiet: print the result, and warnings alone while it learns
-    :param columns: which column of a table (CSV, Parquet) holds what, such as --columns.text body --columns.entities
-        marks; text, entities, word, tag, sentence, tokens, tags or complete (default: found by their usual names)
+    :param columns: {columns}
     :param config: read any of these from a YAML file; or the retainer.json of a version: repeat the run that made it
         (DATA, --dev, --exemplars, --text and --out are given, --from is found if it lies beside; the command line wins)
     """
@@ -114,9 +115,8 @@ def learn(
     from retainer.training.request import LearnRequest, RunOptions
     from retainer.training.track.tracked_progress import tracked
 
-    train = _with_columns(data, columns) or data
-    known, kept = _with_columns(dev, columns), _with_columns(exemplars, columns)
-    request = LearnRequest(train, from_, types or None, fields, chosen, seed, known, kept, device, text, method)
+    train, known, kept, shown = _with_columns(columns, data, dev, exemplars, text)
+    request = LearnRequest(train, from_, types or None, fields, chosen, seed, known, kept, device, shown, method)
     if dry_run:
         return _report_preview(request, out, reproduces, json)
     began = time.perf_counter()
@@ -146,9 +146,14 @@ def _require_several_devices(name: str, method: Method, dry_run: bool) -> None:
         )
 
 
-def _with_columns(path: str | None, columns: dict[str, str]) -> Corpus | str | None:
-    """Read a table whose columns are named; what has none is read later, with everything else."""
-    return read(path, columns=columns) if path is not None and columns else path
+def _with_columns(
+    columns: Columns, data: str, dev: str | None, exemplars: str | None, text: str | None
+) -> tuple[Corpus | str, Corpus | str | None, Corpus | str | None, Texts | str | None]:
+    """Read the tables whose columns are named; what has none is read later, with everything else."""
+    tables = tables_among(columns, data, dev, exemplars, text)
+    train = read(data, columns=columns) if data in tables else data
+    known, kept = (read(path, columns=columns) if path and path in tables else path for path in (dev, exemplars))
+    return train, known, kept, read_texts(text, columns) if text and text in tables else text
 
 
 def _reproduction(config: str | None, anyway: bool) -> Reproduction | None:

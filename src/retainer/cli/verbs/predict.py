@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Literal
 
 from retainer.cli.bulk import tag_in_bulk
+from retainer.cli.columns import Columns
 from retainer.cli.output import note, say
 from retainer.cli.streams import reader_left
 from retainer.data.line_stream import STDIN
@@ -36,7 +37,7 @@ def predict(
     calibrated: bool = False,
     threshold: dict[str, float] = {},  # noqa: B006 (the parser needs the kind; it is never changed)
     device: str = "auto",
-    columns: dict[str, str] = {},  # noqa: B006 (never changed)
+    columns: Columns = {},  # noqa: B006 (never changed)
     out: str | None = None,
     jobs: int | None = None,
     ray: str | None = None,
@@ -56,8 +57,7 @@ def predict(
     :param calibrated: scores that say how probably an entity is right (default: the mean probability of its words)
     :param threshold: leave out what scores less, by type: --threshold.person 0.8; --threshold.all for the other types
     :param device: auto, cpu or cuda
-    :param columns: which column of a table (CSV, Parquet) holds the texts, such as --columns.text body (default: found
-        by its usual names)
+    :param columns: {columns}
     :param out: folder for the results, in shards; --input then also takes a folder of files, or a pattern in quotes
         such as 'texts/*.jsonl.gz'
     :param jobs: processes that tag, with --out, one core each (default: 1)
@@ -124,7 +124,7 @@ def _crew(jobs: int | None, ray: str | None) -> Crew:
     return local_crew(jobs or 1) if ray is None else ray_crew(ray)
 
 
-def _texts(text: str | None, input: str | None, columns: dict[str, str]) -> Texts:
+def _texts(text: str | None, input: str | None, columns: Columns) -> Texts:
     """Return the one text there is, or the texts of a file or of stdin."""
     if text is not None and text != STDIN:
         return Texts.of([text], "TEXT")

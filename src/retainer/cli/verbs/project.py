@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from retainer.cli.columns import Columns
 from retainer.cli.output import note, say, say_json
 from retainer.cli.verbs.convert import SUFFIXES, format_for
 from retainer.data.formats.table import FORMATS
@@ -90,7 +91,7 @@ def import_(
     /,
     *,
     from_: str | None = None,
-    columns: dict[str, str] = {},  # noqa: B006 (never changed)
+    columns: Columns = {},  # noqa: B006 (never changed)
 ) -> None:
     """Put texts into a project, with their annotation if they have any, also while a server has it open.
 
@@ -101,8 +102,7 @@ def import_(
     :param data: annotated file or folder in any format of docs/formats.md, or texts, one per line; - for stdin
     :param from_: format of DATA: conll, jsonl, prodigy, doccano, labelstudio, brat, csv, parquet, datasets, conll2012,
         enamex or i2b2 (default: detected from the content)
-    :param columns: which column of a table (CSV, Parquet) holds what, such as --columns.text body --columns.entities
-        marks; text, entities, word, tag, sentence, tokens, tags or complete (default: found by their usual names)
+    :param columns: {columns}
     """
     found = read_data(data, from_, columns)
     with Project.open(folder, create=True) as opened:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from retainer.about import __version__
 from retainer.bench.result import CellResult
+from retainer.cli.columns import Columns
 from retainer.cli.output import note, say
 from retainer.errors import InputError
 from retainer.files import require_writable, write_document
@@ -31,6 +32,7 @@ def report(
     data: str | None = None,
     against: str | None = None,
     no_text: bool = False,
+    columns: Columns = {},  # noqa: B006 (never changed)
 ) -> None:
     """Report which method of a bench is best and whether the difference is real: one page, or tables for a paper.
 
@@ -47,6 +49,7 @@ def report(
         an annotated file
     :param against: method the others are compared with (default: rdp)
     :param no_text: write no sentence of the corpus
+    :param columns: {columns}
     """
     if markdown + latex + csv > 1:
         raise InputError("--markdown, --latex and --csv exclude each other; call report once for each")
@@ -57,7 +60,7 @@ def report(
 
         if markdown or latex or csv or against:
             raise InputError("--markdown, --latex, --csv and --against are for a bench; of a version there is a page")
-        return chain_page(Path(folder), data, out)
+        return chain_page(Path(folder), data, out, columns)
     from retainer.report.bench.folder import read_bench, read_bench_corpus
 
     found = read_bench(Path(folder))
@@ -65,7 +68,7 @@ def report(
         from retainer.report.bench.paper_tables import cells_csv
 
         return _give(cells_csv(found), out)
-    parts = None if data is None else read_bench_corpus(Path(data))
+    parts = None if data is None else read_bench_corpus(Path(data), columns)
     ranked = _ranked(found, parts, against)
     if markdown or latex:
         from retainer.report.bench import paper_tables as papers

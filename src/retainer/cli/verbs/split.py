@@ -6,6 +6,7 @@ import json as json_format
 from pathlib import Path
 from typing import Any
 
+from retainer.cli.columns import Columns
 from retainer.cli.output import say, say_json
 from retainer.data.corpus import Splits
 from retainer.data.io import read, write
@@ -15,7 +16,16 @@ from retainer.files import new_folder
 
 
 def split(
-    data: str, /, *, fg: int, pg: int, out: str, seed: int = 0, types: tuple[str, ...] = (), json: bool = False
+    data: str,
+    /,
+    *,
+    fg: int,
+    pg: int,
+    out: str,
+    seed: int = 0,
+    types: tuple[str, ...] = (),
+    json: bool = False,
+    columns: Columns = {},  # noqa: B006 (never changed)
 ) -> None:
     """Cut a corpus into the tasks of the benchmark protocol (FG-a-PG-b, greedy disjoint slices).
 
@@ -29,8 +39,9 @@ def split(
     :param seed: fixes where sentences without a type go
     :param types: types to use, in learning order (default: all, alphabetical)
     :param json: print the manifest
+    :param columns: {columns}
     """
-    splits = read_splits(data) if Path(data).is_dir() else Splits(read(data))
+    splits = read_splits(data, columns) if Path(data).is_dir() else Splits(read(data, columns=columns))
     made = plan(splits, fg=fg, pg=pg, seed=seed, types=types or None)
     manifest = made.manifest()
     with new_folder(out) as folder:

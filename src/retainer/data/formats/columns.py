@@ -72,23 +72,37 @@ def require_layout(names: Sequence[str], named: Mapping[str, str] | None = None,
         raise InputError(f"{found}; {_EXPECTED}")
     if annotated and layout.name in BARE_LAYOUTS:
         raise InputError(f"{found}, so there are texts and no annotation; {_EXPECTED}")
-    return layout
+    return _unambiguous(layout, names)
 
 
 def text_layout(names: Sequence[str], named: Mapping[str, str] | None = None) -> Layout | None:
-    """Return where the texts of a table are, whatever else it holds; None where it has none."""
-    chosen = {column: place for column, place in _named(names, named or {}).items() if column in ("text", "tokens")}
+    """Return where the texts of a table are, whatever else it holds or lacks; None where it has none."""
+    _require_kinds(named or {})
+    chosen = _named(names, {column: name for column, name in (named or {}).items() if column in ("text", "tokens")})
     for layout, column in (("texts", "text"), ("bare tokens", "tokens")):
         if (not chosen or column in chosen) and (places := _places(names, (column,), chosen)):
-            return Layout(layout, places)
+            return _unambiguous(Layout(layout, places), names)
     return None
+
+
+def _unambiguous(layout: Layout, names: Sequence[str]) -> Layout:
+    """Refuse a table in which two columns have the name of one that is read: nobody knows which is meant."""
+    for name in (names[place] for place in layout.places.values()):
+        if names.count(name) > 1:
+            raise InputError(f"there are {names.count(name)} columns called {shortened(name)!r}; rename all but one")
+    return layout
+
+
+def _require_kinds(named: Mapping[str, str]) -> None:
+    for column in named:
+        if column not in COLUMN_NAMES:
+            raise unknown("kind of column", column, COLUMN_NAMES)
 
 
 def _named(names: Sequence[str], named: Mapping[str, str]) -> dict[str, int]:
     """Return the places of the columns that the user names."""
-    for column, name in named.items():
-        if column not in COLUMN_NAMES:
-            raise unknown("kind of column", column, COLUMN_NAMES)
+    _require_kinds(named)
+    for name in named.values():
         if name not in names:
             listed = shortened(", ".join(names), 200)
             raise InputError(f"there is no column {name!r}{nearest(name, names)}; found {listed}")

@@ -56,8 +56,6 @@ FORMATS: dict[str, Format] = {
 
 TABLE_FORMAT = "csv"
 """The format whose header may also be that of columns."""
-COLUMNAR_FORMATS = ("parquet", "datasets")
-"""The formats that are no text and need pyarrow: a Parquet file, and a folder as `Dataset.save_to_disk` writes it."""
 COLUMN_FORMAT = "conll"
 """The format whose lines may look like plain text, so that more than the first line decides."""
 
@@ -70,7 +68,7 @@ SUGGESTIONS: dict[str, Callable[[Iterable[Suggested], str], str]] = {
 
 def format_names() -> list[str]:
     """Return the names of all formats, in alphabetical order."""
-    return sorted([*FORMATS, *COLUMNAR_FORMATS, *BINARY_FORMATS])
+    return sorted([*FORMATS, *BINARY_FORMATS])
 
 
 def find_format(name: str) -> Format:
@@ -91,7 +89,7 @@ def holds_complete(name: str) -> bool:
     """Say whether a sentence can say in a format which types are complete in it; refuse an unknown name."""
     if name in BINARY_FORMATS:
         return BINARY_FORMATS[name].holds_complete
-    return name in COLUMNAR_FORMATS or find_format(name).holds_complete
+    return find_format(name).holds_complete
 
 
 def _is_tagged(lines: Sequence[str]) -> bool:

@@ -118,8 +118,8 @@ def _check_alike(folder: BenchFolder) -> None:
             raise InputError(f"the cells of {ranking.setting} in {folder.path} have different tasks; separate them")
 
 
-def read_bench_corpus(data: Path) -> CorpusSplits:
+def read_bench_corpus(data: Path, columns: Mapping[str, str] | None = None) -> CorpusSplits:
     """Read the corpus the cells were measured on."""
     if not data.exists():
         raise InputError(f"there is no {data}; --data takes what the bench was given")
-    return read_splits(data)
+    return read_splits(data, columns)

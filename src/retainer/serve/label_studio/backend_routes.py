@@ -104,9 +104,10 @@ def work_routes(backend: LabelStudioBackend, settings: Settings) -> APIRouter:
         trusted = bool(token) and (shows_token(request.headers, token, basic=True) or shows_secret(secret, token))
         name = await _logged(backend.name_of(body.project, trusted=trusted))
         done = await _logged(take_webhook(backend, body, name, settings.limits))
-        for message in done.messages:
+        messages = done.some_messages()
+        for message in messages:
             LOG.error("Label Studio: %s", message)
-        return json_response({"status": "ok", "result": done.sentence, "messages": done.messages}, 201)
+        return json_response({"status": "ok", "result": done.sentence, "messages": messages}, 201)
 
     return router
 

@@ -12,7 +12,7 @@ from retainer.serve.label_studio.backend import LabelStudioBackend
 from retainer.serve.label_studio.bodies import SentAnnotation, TaskOfProject, WebhookRequest
 from retainer.serve.label_studio.kept_annotations import LabelStudioProject, SentText
 from retainer.serve.label_studio.predictions import text_under_key
-from retainer.serve.responses import ApiError
+from retainer.serve.responses import ApiError, is_valid_unicode
 from retainer.serve.settings import Limits
 from retainer.serve.text_limits import within_limits
 from retainer.serve.workbench.refusals import in_thread
@@ -23,6 +23,10 @@ from retainer.workbench.teach_request import TEACH, TeachRequest
 from retainer.workbench.texts import LONGEST_TEXT
 
 START_TRAINING = "START_TRAINING"
+TOGETHER = 200
+"""Annotations that are written at once: each alone would wait for the disk, and all of them would make others wait."""
+MOST_MESSAGES = 10
+"""Of one webhook, which may bring as many annotations as fit into a body."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,11 @@ class WebhookResult:
     sentence: str
     messages: list[str]
     """What was left out."""
+
+    def some_messages(self) -> list[str]:
+        """Return the first messages, and how many more there are."""
+        rest = len(self.messages) - MOST_MESSAGES
+        return self.messages if rest <= 0 else [*self.messages[:MOST_MESSAGES], f"and {rest} more of the kind"]
 
 
 async def take_webhook(
@@ -68,17 +77,31 @@ async def _kept(place: LabelStudioProject, request: WebhookRequest, limits: Limi
     pairs = request.pairs()
     if not pairs:
         raise ApiError(422, "refused", "the webhook has no annotation with its task; let it send its payload")
-    messages: list[str] = []
-    kept = 0
-    for annotation, task in pairs:
-        try:
-            messages += await in_thread(partial(_keep_one, place, annotation, task, limits))
-            kept += not annotation.was_cancelled
-        except ApiError as error:
-            if len(pairs) == 1:
-                raise
-            messages.append(f"annotation {annotation.id}: {error.message}")
-    return WebhookResult(f"{amount(kept, 'annotation')} kept", messages)
+    if len(pairs) == 1:
+        messages = await in_thread(partial(_keep_one, place, *pairs[0], limits))
+        return WebhookResult(f"{amount(int(not pairs[0][0].was_cancelled), 'annotation')} kept", messages)
+    done = [
+        await in_thread(partial(_keep_some, place, pairs[start : start + TOGETHER], limits))
+        for start in range(0, len(pairs), TOGETHER)
+    ]
+    kept = sum(number for number, _ in done)
+    return WebhookResult(f"{amount(kept, 'annotation')} kept", [one for _, messages in done for one in messages])
+
+
+def _keep_some(
+    place: LabelStudioProject, pairs: list[tuple[SentAnnotation, TaskOfProject]], limits: Limits
+) -> tuple[int, list[str]]:
+    """Keep annotations, written to the disk together; one that is refused is left out with a word."""
+    kept, messages = 0, list[str]()
+    with place.project.database.writing():
+        for annotation, task in pairs:
+            try:
+                with place.project.database.part():
+                    messages += _keep_one(place, annotation, task, limits)
+                kept += not annotation.was_cancelled
+            except (InputError, ApiError) as error:
+                messages.append(f"annotation {annotation.id}: {error}")
+    return kept, messages
 
 
 def _keep_one(place: LabelStudioProject, sent: SentAnnotation, task: TaskOfProject, limits: Limits) -> list[str]:
@@ -99,12 +122,18 @@ async def _deleted(place: LabelStudioProject, request: WebhookRequest, limits: L
 
 
 async def _texts_added(place: LabelStudioProject, request: WebhookRequest, limits: Limits) -> WebhookResult:
-    """Add the texts of new tasks; those that no project can take are left out."""
-    data = (task.get("data") for task in request.tasks or ())
+    """Add the texts of new tasks; those that no project can take are left out with a word."""
+    data = [task.get("data") for task in request.tasks or ()]
     found = [text_under_key(TaskOfProject(data=one), place.config.key) for one in data if isinstance(one, dict)]
-    texts = [text for text in found if text and text.strip() and len(text) <= min(limits.characters, LONGEST_TEXT)]
+    texts = [text for text in found if text is not None and _can_be_kept(text, limits)]
     new = await in_thread(lambda: place.add_texts(texts))
-    return WebhookResult(f"{amount(new, 'text')} added", [])
+    rest = len(data) - len(texts)
+    said = [f"{amount(rest, 'task')} left out: no text, or one that is empty, too long or not valid Unicode"]
+    return WebhookResult(f"{amount(new, 'text')} added", said if rest else [])
+
+
+def _can_be_kept(text: str, limits: Limits) -> bool:
+    return bool(text.strip()) and len(text) <= min(limits.characters, LONGEST_TEXT) and is_valid_unicode(text)
 
 
 ACTIONS: dict[str, Callable[[LabelStudioProject, WebhookRequest, Limits], Awaitable[WebhookResult]]] = {

@@ -1,6 +1,7 @@
 /** What a file holds, by its first lines and never by its name, as data/formats/table.py recognises it. */
 
 import { isBlank, isColumns, isTagged } from "./columns.js";
+import { isHeader } from "./tables.js";
 
 const RECOGNISED_BY = 100;
 /** Lines that are not blank, which decide between columns and plain text. */
@@ -17,15 +18,10 @@ const FORMATS = [
 ];
 /** How the first line of a format begins, in the order in which they are tried. */
 
-const TABLE = "a table (CSV)";
-const TEXTS = ["text", "sentence", "content", "utterance", "raw_text", "texts", "tokens", "words"];
-const WORDS = ["word", "token", "form"];
-const TAGS = /^(?:(?:ner|iob)?_?tags?|labels?|entity|ner|bio|iob)$/;
-const NAME = /^(?:[\p{L}\p{N}_][\p{L}\p{N}_ .:#()/-]{0,60})?$/u;
-/** What columns of a table are called, as data/formats/columns.py has it. */
+export const TABLE = "a table (CSV)";
 
-/** Name the format of lines: "plain text", "columns", "JSON lines", or one that the page does not read. */
-export function recognise(lines) {
+/** Name the format of lines: "plain text", "columns", "JSON lines", a table, or one that the page does not read. */
+export function recognise(lines, name = "") {
   const filled = firstFilled(lines);
   const [first = ""] = filled;
   if (!isTagged(first) || BRAT.test(first)) {
@@ -33,17 +29,7 @@ export function recognise(lines) {
     if (found) return found[1];
   }
   if (filled.length && isColumns(filled)) return "columns";
-  return isHeader(first) ? TABLE : "plain text";
-}
-
-/** Whether a line is the header of a table: short names, and among them that of texts, or those of words and tags. */
-function isHeader(line) {
-  const [cells] = [...",;\t"].map((separator) => line.split(separator)).sort((a, b) => b.length - a.length);
-  const names = cells.map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
-  if (names.length < 2 || /[,;] /.test(line) || !names.every((name) => NAME.test(name))) return false;
-  const known = names.map((name) => name.toLowerCase().replace(/[\s_.:-]+/g, "_"));
-  const hasWords = known.some((name) => WORDS.includes(name)) && known.some((name) => TAGS.test(name));
-  return hasWords || known.some((name) => TEXTS.includes(name));
+  return isHeader(first, name) ? TABLE : "plain text";
 }
 
 function firstFilled(lines) {

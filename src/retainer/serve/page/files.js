@@ -1,18 +1,19 @@
-/** Reads a file of texts by the rules of `retainer predict --input`: lines, JSON lines or CoNLL columns. */
+/** Reads a file of texts by the rules of `retainer predict --input`: lines, JSON lines, CoNLL columns or a table. */
 
 import { Text } from "./codepoints.js";
 import { isBlank, readColumns } from "./columns.js";
 import { plural, visible } from "./dom.js";
 import { UserError } from "./errors.js";
-import { recognise } from "./file_formats.js";
+import { recognise, TABLE } from "./file_formats.js";
 import { readRecord } from "./json_lines.js";
 import { limits } from "./server.js";
+import { readTable } from "./tables.js";
 
 const MAX_BYTES = 8 * 2 ** 20;
 const MAX_TEXTS = 5000;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 const LARGER = "For larger files use “retainer predict --input”.";
-const CHOOSE = "Choose plain text, JSON lines or CoNLL columns.";
+const CHOOSE = "Choose plain text, JSON lines, CoNLL columns or a table (CSV).";
 const COMPRESSED = [
   ["gzip", [0x1f, 0x8b]],
   ["bzip2", [0x42, 0x5a, 0x68]],
@@ -35,8 +36,8 @@ export async function readFile(file, annotated = false) {
     const size = Math.ceil(file.size / 2 ** 20);
     throw new UserError(`${name} has ${size} MB; the page takes at most ${MAX_BYTES / 2 ** 20}. ${LARGER}`);
   }
-  const lines = linesOf(decode(new Uint8Array(await file.arrayBuffer()), name));
-  const records = parse(lines, name, annotated);
+  const content = decode(new Uint8Array(await file.arrayBuffer()), name);
+  const records = parse(content, name, annotated);
   if (!records.some((record) => !new Text(record.plain).isBlank)) throw new UserError(`${name} holds no text.`);
   requireCount(records.length, name);
   for (const { plain, where } of records) requireText(plain, where);
@@ -101,9 +102,12 @@ function linesOf(content) {
   return lines.map((line) => line.replace(/\r$/, ""));
 }
 
-function parse(lines, name, annotated) {
-  const format = recognise(lines);
+function parse(content, name, annotated) {
+  const lines = linesOf(content);
+  const format = recognise(lines, name);
   if (format === "columns") return readColumns(lines, name);
+  const table = format === TABLE ? readTable(content, name, annotated) : undefined;
+  if (table) return table;
   if (format !== "plain text" && format !== "JSON lines")
     throw new UserError(`${name} holds ${format}, which the page does not read. ${CONVERT}`);
   return lines.map((line, at) => {

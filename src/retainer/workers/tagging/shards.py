@@ -102,6 +102,10 @@ def _require_own(folder: Path) -> None:
         raise InputError(f"{folder} holds files of others, and no run of predict; choose another --out")
 
 
+_IN_WORDS = {"model": "the model", "chunk": "the size of its shards", "inputs": "the texts"}
+"""What makes a run this one, where it is not an option of its name."""
+
+
 def _require_same(folder: Path, identity: Identity) -> bool:
     """Return whether a run has begun here; another run than this one is refused with what differs."""
     file = folder / MANIFEST
@@ -114,7 +118,8 @@ def _require_same(folder: Path, identity: Identity) -> bool:
         raise InputError(f"{file} is damaged or from another retainer; choose another --out") from None
     wanted = json.loads(json.dumps(identity))
     if different := [name for name in identity if known[name] != wanted[name]]:
-        reason = _changed(known, wanted) if different == ["inputs"] else f"its {' and '.join(different)} differ"
+        words = [_IN_WORDS.get(name, f"--{name}") for name in different]
+        reason = _changed(known, wanted) if different == ["inputs"] else f"it differs in {' and '.join(words)}"
         raise InputError(f"{folder} is the output of another run: {reason}; choose another --out")
     return True
 

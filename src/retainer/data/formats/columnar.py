@@ -10,15 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
+from retainer.data.corpus import Corpus
 from retainer.data.formats.class_labels import features_of, with_names
-from retainer.data.formats.table_rows import Row, Table
+from retainer.data.formats.table_rows import Row, Table, corpus_of_table
 from retainer.data.formats.tokens import write_tokens
 from retainer.data.lines import numbered_lines
 from retainer.data.spans import Sentence
 from retainer.errors import InputError
 
-_BEGINNINGS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
-"""How such files begin: Parquet, an Arrow file, an Arrow stream."""
+_PARQUET, _ARROW_FILE, _ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
+"""How such files begin."""
 _ROW_BYTES = 64
 """What a row counts beside its cells."""
 _ROWS = 256
@@ -28,14 +29,19 @@ _SUSPECT_BYTES, _SUSPECT_RATIO = 64 << 20, 200
 _DATA_FILE, _STATE, _INFO = "data-00000-of-00001.arrow", "state.json", "dataset_info.json"
 
 
-def columnar_kind(path: str) -> str | None:
-    """Say whether a file is Parquet or Arrow, by its first bytes; None for any other."""
-    if not os.path.isfile(path):
-        return None
-    with contextlib.suppress(OSError), open(path, "rb") as file:
-        beginning = file.read(8)
-        return next((kind for magic, kind in _BEGINNINGS.items() if beginning.startswith(magic)), None)
-    return None
+def sniff_parquet(data: bytes) -> bool:
+    """Recognise a Parquet file."""
+    return data.startswith(_PARQUET)
+
+
+def sniff_arrow(data: bytes) -> bool:
+    """Recognise an Arrow file or stream, as `datasets` saves them."""
+    return data.startswith((_ARROW_FILE, _ARROW_STREAM))
+
+
+def read_columnar(path: str, named: Mapping[str, str] | None, format: str) -> Corpus:
+    """Read a corpus from a Parquet or an Arrow file."""
+    return corpus_of_table(columnar_table(path, named), format)
 
 
 def columnar_table(path: str, named: Mapping[str, str] | None = None) -> Table:
@@ -47,26 +53,39 @@ def columnar_table(path: str, named: Mapping[str, str] | None = None) -> Table:
     return Table(schema.names, _rows(path, schema.names, features, batches), path, named or {})
 
 
-def write_columnar(sentences: Iterable[Sentence], format: str) -> bytes | dict[str, bytes]:
-    """Make a Parquet file, or the files of a folder as `datasets` saves it: words, tags, and what is complete."""
+def write_parquet(sentences: Iterable[Sentence]) -> bytes:
+    """Make a Parquet file: words, tags, and what is complete."""
+    table, _ = _arrow_table(sentences, "parquet")
+    import pyarrow.parquet
+
+    out = io.BytesIO()
+    pyarrow.parquet.write_table(table, out)
+    return out.getvalue()
+
+
+def write_datasets(sentences: Iterable[Sentence]) -> dict[str, bytes]:
+    """Make the files of a folder as `datasets` saves it: words, tags, and what is complete."""
+    table, features = _arrow_table(sentences, "datasets")
+    import pyarrow
+
+    out = io.BytesIO()
+    with pyarrow.ipc.new_stream(out, table.schema) as stream:
+        stream.write_table(table)
+    return {_DATA_FILE: out.getvalue(), _STATE: _state(), _INFO: json.dumps({"features": features}).encode()}
+
+
+def _arrow_table(sentences: Iterable[Sentence], format: str) -> tuple[Any, dict[str, Any]]:
+    """Return sentences as a table of pyarrow, and its columns as `datasets` describes them."""
     records = [json.loads(line) for _, line in numbered_lines(write_tokens(sentences)) if line]
     if not records:
         raise InputError("there is no sentence to write")
     _require_pyarrow(f"a file in the format {format}")
     import pyarrow
-    import pyarrow.parquet
 
     kinds, features = _schema(any("complete" in record for record in records))
     metadata = {"huggingface": json.dumps({"info": {"features": features}})}
     columns = {name: [record.get(name) for record in records] for name in features}
-    table = pyarrow.table(columns, schema=pyarrow.schema(kinds, metadata=metadata))
-    out = io.BytesIO()
-    if format == "parquet":
-        pyarrow.parquet.write_table(table, out)
-        return out.getvalue()
-    with pyarrow.ipc.new_stream(out, table.schema) as stream:
-        stream.write_table(table)
-    return {_DATA_FILE: out.getvalue(), _STATE: _state(), _INFO: json.dumps({"features": features}).encode()}
+    return pyarrow.table(columns, schema=pyarrow.schema(kinds, metadata=metadata)), features
 
 
 def _schema(told: bool) -> tuple[list[tuple[str, Any]], dict[str, Any]]:
@@ -115,15 +134,15 @@ def _opened(path: str) -> tuple[Any, Iterator[Any]]:
     import pyarrow
     import pyarrow.parquet
 
-    if columnar_kind(path) == "parquet":
+    with open(path, "rb") as opened:
+        beginning = opened.read(8)
+    if sniff_parquet(beginning):
         file = pyarrow.parquet.ParquetFile(path)
         groups = (file.metadata.row_group(number) for number in range(file.metadata.num_row_groups))
         _refuse_bomb(path, sum(group.total_byte_size for group in groups), os.path.getsize(path))
         return file.schema_arrow, file.iter_batches(batch_size=_ROWS, use_threads=False)
-    with open(path, "rb") as opened:
-        whole_file = opened.read(6) == b"ARROW1"
     source = pyarrow.OSFile(path)
-    if whole_file:
+    if beginning.startswith(_ARROW_FILE):
         reader = pyarrow.ipc.open_file(source)
         return reader.schema, (reader.get_batch(number) for number in range(reader.num_record_batches))
     stream = pyarrow.ipc.open_stream(source)
