@@ -77,17 +77,27 @@ class Crew:
         """Keep a place filled until all stop."""
         loop, short_lives = asyncio.get_running_loop(), 0
         while not self._stopping:
-            member = await Member.begin(number, self.threads, self.handlers, self.log)
-            self._members.add(member)
             began = loop.time()
-            problem = await self._serve(member, welcome, first)
+            problem = await self._fill(number, welcome, first)
             if self._stopping or problem is None:
                 return
             short_lives = short_lives + 1 if loop.time() - began < SHORT_LIFE else 0
             pause = min(2.0 ** (short_lives - 2), LONGEST_PAUSE) if short_lives > 1 else 0.0
             self.replaced += 1
-            self.log(f"retainer: worker {number} (process {member.pid}) {problem}; another takes its place{_in(pause)}")
+            self.log(f"retainer: worker {number} {problem}; another takes its place{_in(pause)}")
             await asyncio.sleep(pause)
+
+    async def _fill(self, number: int, welcome: Welcome, first: asyncio.Future[None]) -> str | None:
+        """Fill a place once, and say why it is empty again; None if nobody could ever fill it."""
+        try:
+            member = await Member.begin(number, self.threads, self.handlers, self.log)
+        except OSError as error:  # the system allows no more processes
+            if first.done():
+                return f"could not start: {error.strerror}"
+            first.set_exception(_never(error.strerror))
+            return None
+        self._members.add(member)
+        return await self._serve(member, welcome, first)
 
     async def _serve(self, member: Member, welcome: Welcome, first: asyncio.Future[None]) -> str | None:
         """Let a worker serve until it ends, and say why it did; None if it never could, and nobody else either."""
@@ -109,7 +119,7 @@ class Crew:
         if not first.done():
             first.set_exception(refusal if isinstance(refusal, InputError) else _never(refusal or ended))
             return None
-        return ended if refusal is None else f"could not start: {refusal}"
+        return f"(process {member.pid}) {ended if refusal is None else f'could not start: {refusal}'}"
 
     def _forget(self, member: Member) -> None:
         self._members.discard(member)

@@ -23,7 +23,7 @@ from retainer.serve.workers.crew import Crew
 from retainer.serve.workers.member import Member
 from retainer.serve.workers.orders import Orders, place_of
 
-SWAP_SECONDS = 10.0
+STEP_SECONDS = 10.0
 """How long a worker may take for each step of a swap before it is killed; the steps take milliseconds."""
 
 Facts = dict[str, Any]
@@ -81,12 +81,12 @@ class Reloads:
         try:
             made = await self._prepare(name, place)
         except (InputError, Failed) as error:
-            await self._crew.all("discard", name=name)
+            await self._crew.all("discard", STEP_SECONDS, name=name)
             if not retry and folder_state(path) != now:
                 self._states[name] = before  # it is still being written: a watch looks again
                 return "unchanged"
             self._orders.failed[name] = datetime.now(UTC)
-            await self._crew.all("mark_failed", failed=self._failed())
+            await self._crew.all("mark_failed", STEP_SECONDS, failed=self._failed())
             self._log(f"{name}: the new version cannot be loaded, so the old one is still served: {error}")
             self._metrics.reloads.add(name, "failed")
             return "failed"
@@ -114,11 +114,11 @@ class Reloads:
 
     async def _swap(self, name: str) -> None:
         """Swap everywhere between two moments in which no worker lets a request in."""
-        await self._crew.all("hold", SWAP_SECONDS)
-        await self._crew.all("swap", SWAP_SECONDS, name=name)
-        await self._crew.all("release", SWAP_SECONDS)
-        await self._crew.all("mark_failed", failed=self._failed())
-        await self._crew.all("clear")
+        await self._crew.all("hold", STEP_SECONDS)
+        await self._crew.all("swap", STEP_SECONDS, name=name)
+        await self._crew.all("release", STEP_SECONDS)
+        await self._crew.all("mark_failed", STEP_SECONDS, failed=self._failed())
+        await self._crew.all("clear", self._orders.settings.limits.answer_seconds + STEP_SECONDS)
 
     def _failed(self) -> dict[str, str]:
         return {name: since.isoformat() for name, since in self._orders.failed.items()}

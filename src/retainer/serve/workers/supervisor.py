@@ -29,6 +29,8 @@ BOOKS_SECONDS = 1.0
 """How often all workers are asked what they have counted: no more is lost with one that is killed."""
 BOOKS_PATIENCE = 2.0
 """Seconds until a scrape does without the latest numbers of a worker that does not answer."""
+DEAD_SECONDS = 60.0
+"""Seconds after which a worker that answers nothing is killed, and replaced."""
 STOP_SECONDS = 10.0
 """How much longer than an answer workers may take to end."""
 
@@ -129,7 +131,7 @@ class Supervisor:
 
         async def ask(member: Member) -> None:
             try:
-                counted = await member.channel.call("books")
+                counted = await member.call("books", DEAD_SECONDS)
             except Gone:
                 return
             if member in self._crew.ready:

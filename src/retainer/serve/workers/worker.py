@@ -61,9 +61,10 @@ async def _work(control: socket.socket, door: socket.socket) -> None:
 
 
 def note(line: str) -> None:
-    """Write a line of the log in one piece; the supervisor passes it on."""
-    sys.stderr.write(printable(line + "\n"))
-    sys.stderr.flush()
+    """Write a line of the log in one piece; the supervisor passes it on, as long as there is one."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(printable(line + "\n"))
+        sys.stderr.flush()
 
 
 class Worker:
