@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from retainer.errors import InputError
@@ -36,10 +37,11 @@ class Crew:
 
     async def start(self, welcome: Welcome) -> None:
         """Fill all places; the first worker that cannot start ends the attempt."""
-        firsts = [asyncio.get_running_loop().create_future() for _ in range(self.size)]
-        self._places = [
-            asyncio.ensure_future(self._keep(number, welcome, first)) for number, first in enumerate(firsts, 1)
-        ]
+        loop = asyncio.get_running_loop()
+        firsts = [loop.create_future() for _ in range(self.size)]
+        for number, first in enumerate(firsts, 1):
+            self._places.append(loop.create_task(self._keep(number, welcome, first)))
+            self._places[-1].add_done_callback(partial(_pass_on, first))
         await asyncio.gather(*firsts)
 
     async def all(self, what: str, seconds: float | None = None, **details: Any) -> dict[Member, Any]:
@@ -130,6 +132,16 @@ class Crew:
 
 def _never(why: object) -> InputError:
     return InputError(f"a worker could not start: {why}; each worker holds all versions in memory")
+
+
+def _pass_on(first: asyncio.Future[None], place: asyncio.Task[None]) -> None:
+    """Let nobody wait for a place that nobody will fill any more."""
+    if first.done():
+        return
+    if place.cancelled() or (error := place.exception()) is None:
+        first.cancel()
+    else:
+        first.set_exception(error)
 
 
 def _in(pause: float) -> str:
