@@ -2,15 +2,17 @@
 
     python benchmarks/attack_serving.py [--seconds 60] [--requests 50000] [--clients 64] [--quick] [--out FILE]
 
-Three attacks on `retainer serve` in a process of its own. `swap`: every second its link points to another version, and
+Four attacks on `retainer serve` in a process of its own. `swap`: every second its link points to another version, and
 every third time to one with a changed byte, which must be refused while the old one goes on answering; no request may
 be lost and none answered by anything but 200, always by a whole version. `kill`: kill -9 in the middle; only requests
-in flight may be lost, and a new process on the same place answers all again. `memory`: so many requests may not make it
-grow. The exit status is 1 if one of them fails.
+in flight may be lost, and a new process on the same place answers all again. `workers`: both to a server with two
+workers, of which one is killed; only its own requests in flight may be lost, and it is replaced by one with the version
+that the other serves. `memory`: so many requests may not make it grow. The exit status is 1 if one of them fails.
 """
 
 import argparse
 import json
+import os
 import signal
 import sys
 import tempfile
@@ -22,10 +24,13 @@ from shutil import copytree
 from typing import Any
 
 from machine import resident
-from serving import Server, clients, outcome, repoint
+from serving import Server, clients, family, outcome, repoint
 
 GROWTH = 1.1
 """How many times larger a process may be after all requests than after the first tenth of them."""
+
+REPLACED_SECONDS = 60.0
+"""How long it may take until another worker has the place of a killed one."""
 
 Row = dict[str, Any]
 
@@ -97,6 +102,39 @@ def kill(link: Path, texts: Path, options: argparse.Namespace) -> Row:
     return {"attack": "kill", "seen": f"{said}, {again['lost']} lost, exit {status}", "passed": passed and not status}
 
 
+def workers(link: Path, texts: Path, options: argparse.Namespace, stock: tuple[list[Path], list[Path]]) -> Row:
+    """Swap, damage and kill under load, with two workers."""
+    from retainer.versions.version import load
+
+    whole, damaged = stock
+    server = Server(link, workers=2)
+    victim = family(server.process.pid)[1]
+    asking = clients(server.address, texts, options.clients, options.seconds)
+    for target in (whole[1], damaged[0], whole[0]):
+        time.sleep(options.seconds / 4)
+        repoint(link, str(target))
+        server.process.send_signal(signal.SIGHUP)
+    os.kill(victim, signal.SIGKILL)
+    found = outcome(asking)
+    end = time.monotonic() + REPLACED_SECONDS
+    while (books := server.metrics())["retainer_workers"] < 2 and time.monotonic() < end:
+        time.sleep(0.2)
+    again = outcome(clients(server.address, texts, options.clients, 2.0))
+    replaced, status = books["retainer_workers_replaced_total"], server.stop()
+    last = load(whole[0], device="cpu").lineage.own_hash[:12]
+    hashes = {last, load(whole[1], device="cpu").lineage.own_hash[:12]}
+    wrong = found["errors"] + again["errors"] + again["lost"] + len(set(found["versions"]) - hashes) + status
+    said = f"{found['lost']} of {found['answers'] + found['lost']} lost with a worker, {replaced:.0f} replaced, then "
+    said += (
+        f"{again['answers']} answers, {again['lost']} lost, of version {', '.join(again['versions'])}, exit {status}"
+    )
+    # a client above its half may have come while the other worker was the last to be counted
+    passed = (
+        not wrong and found["lost"] <= options.clients / 2 + 1 and replaced == 1 and set(again["versions"]) == {last}
+    )
+    return {"attack": "workers", "seen": said, "passed": passed}
+
+
 def memory(link: Path, texts: Path, options: argparse.Namespace) -> Row:
     """Ask until so many requests are answered, and look at the size of the process."""
     server, answered, sizes = Server(link), 0, []
@@ -124,6 +162,7 @@ def attacks(options: argparse.Namespace) -> list[Row]:
         ways: list[Callable[[], Row]] = [
             lambda: swap(link, texts, options, stock),
             lambda: kill(link, texts, options),
+            lambda: workers(link, texts, options, stock),
             lambda: memory(link, texts, options),
         ]
         for way in ways:
@@ -142,11 +181,11 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--requests", type=int, default=50_000)
     parser.add_argument("--clients", type=int, default=64)
-    parser.add_argument("--quick", action="store_true", help="9 seconds and 2,000 requests")
+    parser.add_argument("--quick", action="store_true", help="6 seconds and 2,000 requests")
     parser.add_argument("--out")
     options = parser.parse_args()
     if options.quick:
-        options.seconds, options.requests = 9.0, 2_000
+        options.seconds, options.requests = 6.0, 2_000
     rows = attacks(options)
     if options.out:
         Path(options.out).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")

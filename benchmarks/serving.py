@@ -1,12 +1,15 @@
 """A server under load: 64 clients at once, a version swapped in the middle, beside one request at a time.
 
-    python benchmarks/serving.py OLD NEW --seconds 60 --out FILE [--data TEXTS] [--cores 2]
+    python benchmarks/serving.py OLD NEW --seconds 60 --out FILE [--data TEXTS] [--cores 2] [--workers 2]
+    python benchmarks/serving.py OLD NEW --pairs 3 --seconds 20 --workers 2 --out FILE
 
 OLD and NEW are folders of versions. The server is `retainer serve` as anybody would start it, on a link that points to
 OLD and, half way through, to NEW. The clients run in a process of their own (benchmarks/clients.py), on the same cores.
 In the same run, before and after the load, the same model answers one text at a time: in Python without a server
 (`version.predict(text)`), and over HTTP with a single client. Ratios are the server's answers per second over these.
-No request may be lost and none may be answered by anything but 200; the exit status says so.
+No request may be lost and none may be answered by anything but 200; the exit status says so. Seconds of the processor
+per answer, of the server and of the clients, say what an answer costs, however busy the machine is with other things.
+With --pairs, only the load is measured, by turns with one process and with workers, in balanced order (1 2 2 1 1 2 …).
 """
 
 import argparse
@@ -56,20 +59,39 @@ def clients(address: str, file: Path, count: int, seconds: float) -> subprocess.
 
 
 def outcome(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """Wait for the clients and return what they met."""
-    said, _ = process.communicate()
+    """Wait for the clients and return what they met, and what they took of the processor."""
+    assert process.stdout is not None
+    said = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit("the clients failed")
     found: dict[str, Any] = json.loads(said)
-    return found
+    return {**found, "client_cpu_seconds": usage.ru_utime + usage.ru_stime}
+
+
+def family(pid: int) -> list[int]:
+    """Return a process and all that it started."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [pid, *(one for child in children for one in family(int(child)))]
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return what a process and all that it started have taken of the processor."""
+    ticks = 0
+    for one in family(pid):
+        fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 class Server:
     """`retainer serve` in a process of its own, on a link to a version."""
 
-    def __init__(self, link: Path) -> None:
+    def __init__(self, link: Path, workers: int = 1) -> None:
         """Start it and wait for its address."""
         call = [sys.executable, "-m", "retainer", "serve", str(link), "--port", "0", "--device", "cpu"]
+        call += ["--workers", str(workers)] if workers > 1 else []
         self.process = subprocess.Popen(call, stderr=subprocess.PIPE, text=True)
         assert self.process.stderr
         found, self.said = None, ""
@@ -102,15 +124,20 @@ def repoint(link: Path, target: str) -> None:
 
 def loaded(server: Server, link: Path, new: str, file: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Put the server under load and swap the version half way."""
-    before = server.metrics()
+    before, spent = server.metrics(), cpu_seconds(server.process.pid)
     process = clients(server.address, file, options.clients, options.seconds)
     time.sleep(options.seconds / 2)
     repoint(link, new)
     server.process.send_signal(signal.SIGHUP)
     found = outcome(process)
-    after = server.metrics()
+    after, spent = server.metrics(), cpu_seconds(server.process.pid) - spent
     return {
         **found,
+        "server_cpu_seconds": spent,
+        "cpu_ms_per_answer": {
+            "server": 1000 * spent / found["answers"],
+            "clients": 1000 * found["client_cpu_seconds"] / found["answers"],
+        },
         "swaps": int(_sum(after, "retainer_reloads_total", "swapped")),
         "texts_per_batch": _grown(before, after, "retainer_batch_texts_sum")
         / _grown(before, after, "retainer_batch_texts_count"),
@@ -134,7 +161,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         link.symlink_to(Path(options.old).resolve())
         part = max(3.0, options.seconds / 6)
         alone = [aside(options.old, file, part)]
-        server = Server(link)
+        server = Server(link, options.workers)
         outcome(clients(server.address, file, options.clients, 2.0))
         single = [outcome(clients(server.address, file, 1, part))]
         load = loaded(server, link, options.new, file, options)
@@ -151,6 +178,42 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "ratio_to_http": load["per_second"] / http,
         "exit_status": status,
     }
+
+
+def by_turns(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure the load alone, by turns with one process and with workers; either comes first equally often."""
+    rows: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as place:
+        file, link = Path(place) / "texts.txt", Path(place) / "current"
+        texts = _texts(options.data)
+        file.write_text("\n".join(texts) + "\n", encoding="utf-8")
+        link.symlink_to(Path(options.old).resolve())
+        for pair in range(options.pairs):
+            for workers in (1, options.workers)[:: -1 if pair % 2 else 1]:
+                repoint(link, options.old)
+                server = Server(link, workers)
+                outcome(clients(server.address, file, options.clients, 2.0))
+                load = loaded(server, link, options.new, file, options)
+                rows.append({"workers": workers, **load, "exit_status": server.stop()})
+                print(_line(rows[-1]), flush=True)
+    means = {
+        str(workers): statistics.mean(row["per_second"] for row in rows if row["workers"] == workers)
+        for workers in (1, options.workers)
+    }
+    return {"texts": len(texts), "characters_per_text": statistics.mean(map(len, texts)), "mean": means, "rows": rows}
+
+
+def _line(row: dict[str, Any]) -> str:
+    cost, wait = row["cpu_ms_per_answer"], row["latency"]
+    said = f"{row['workers']} workers  {row['per_second']:.0f} per second, p50 {1000 * wait['p50']:.0f} ms, "
+    said += f"p99 {1000 * wait['p99']:.0f} ms, {row['texts_per_batch']:.0f} texts per batch, "
+    said += f"{cost['server']:.2f} + {cost['clients']:.2f} ms of processor per answer"
+    return f"{said}, errors {row['errors']}, lost {row['lost']}"
+
+
+def whole(load: dict[str, Any]) -> bool:
+    """Say whether all requests were answered, by the old version and then by the new one."""
+    return not load["errors"] and not load["lost"] and load["swaps"] == 1 and len(load["versions"]) == 2
 
 
 def _texts(data: str | None) -> list[str]:
@@ -171,6 +234,8 @@ def tell(found: dict[str, Any]) -> None:
     print(f"{load['clients']} clients at once      {load['per_second']:.0f} per second")
     print(f"p50, p90, p99, max    {', '.join(wait.values())}")
     print(f"texts per batch       {load['texts_per_batch']:.1f}")
+    cost = {name: f"{spent:.2f} ms" for name, spent in load["cpu_ms_per_answer"].items()}
+    print(f"processor per answer  {', '.join(f'{name} {spent}' for name, spent in cost.items())}")
     print(f"errors {load['errors']}, lost {load['lost']}, versions swapped {load['swaps']}")
     print(f"ratio {found['ratio_to_python']:.2f} to Python, {found['ratio_to_http']:.2f} to HTTP")
 
@@ -184,14 +249,17 @@ def main() -> int:
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--data", help="a file with one text per line (default: generated requests)")
     parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--pairs", type=int, help="measure only the load, so often with one process and with workers")
     parser.add_argument("--out")
     options = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.cores])
-    found = measure(options)
+    found = by_turns(options) if options.pairs else measure(options)
     from machine import machine
 
-    tell(found)
+    if not options.pairs:
+        tell(found)
     if options.out:
         # folders lose the places they lie in
         words = [Path(word).name if Path(word).is_absolute() else word for word in sys.argv[1:]]
@@ -199,9 +267,7 @@ def main() -> int:
         software = {name: package(name) for name in ("fastapi", "starlette", "uvicorn", "h11")}
         document = {"command": command, "machine": machine(), "software": software, **found}
         Path(options.out).write_text(json.dumps(document, indent=1) + "\n")
-    load = found["load"]
-    whole = not load["errors"] and not load["lost"] and load["swaps"] == 1 and len(load["versions"]) == 2
-    return 0 if whole else 1
+    return 0 if all(map(whole, found["rows"] if options.pairs else [found["load"]])) else 1
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ import pytest
 from serving import Listening, until
 
 import retainer
+from retainer.serve.address import bind_socket, socket_url
 from retainer.serve.app import application, busy_app
-from retainer.serve.server import Server, bind_socket, socket_url, uvicorn_config
+from retainer.serve.server import Server, uvicorn_config
 from retainer.serve.settings import LOCAL_HOSTS, Settings
 from retainer.serve.workbench.opening import served_project
 

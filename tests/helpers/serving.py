@@ -15,11 +15,12 @@ from threading import Thread
 
 import httpx2
 
+from retainer.serve.address import bind_socket, socket_url
 from retainer.serve.app import application, busy_app
 from retainer.serve.metrics import Metrics
 from retainer.serve.model_paths import paths_by_name
 from retainer.serve.registry import Registry
-from retainer.serve.server import Server, bind_socket, socket_url, uvicorn_config
+from retainer.serve.server import Server, uvicorn_config
 from retainer.serve.settings import LOCAL_HOSTS, Settings
 
 HOST = "http://127.0.0.1"

@@ -384,6 +384,12 @@ class TestStarting:
             (["--port", "70000"], "expected 0 to 65535"),
             (["--host", "a" * 70], "cannot listen"),
             (["--prot", "1"], "did you mean '--port'"),
+            (["--workers", "0"], "--workers 0: expected 1 to 64"),
+            (["--workers", "-1"], "--workers -1: expected 1 to 64"),
+            (["--workers", "1000"], "expected 1 to 64"),
+            (["--workers", "two"], "--workers"),
+            (["--workers", "2", "--max-requests", "1"], "each worker answers at least one request"),
+            (["--workers", "2", "--label-studio"], "--label-studio runs in one process"),
         ],
     )
     def test_a_wrong_call_is_explained_in_a_sentence(self, pair, capsys, arguments, says):
@@ -395,6 +401,17 @@ class TestStarting:
     def test_a_workbench_needs_a_token(self, capsys, tmp_path):
         assert "--workbench needs --token-file" in self.refused(capsys, "--workbench", tmp_path / "project")
         assert not (tmp_path / "project").exists()
+
+    def test_a_workbench_has_no_workers(self, capsys, tmp_path):
+        (tmp_path / "token").write_text("a" * 20)
+        arguments = ("--workbench", tmp_path / "project", "--token-file", tmp_path / "token", "--workers", "2")
+        assert "--workbench runs in one process" in self.refused(capsys, *arguments)
+        assert not (tmp_path / "project").exists()
+
+    def test_workers_that_cannot_load_a_version(self, capsys, encoder):
+        assert main(["serve", str(encoder), "--port", "0", "--workers", "2", "--device", "cpu"]) == 2
+        loading, complaint = capsys.readouterr().err.splitlines()
+        assert loading == f"retainer: loading {encoder.name}" and "teach it first" in complaint
 
     def test_a_folder_that_is_no_project(self, capsys, tmp_path):
         (tmp_path / "token").write_text("a" * 20)

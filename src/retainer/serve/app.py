@@ -41,7 +41,7 @@ def application(
 ) -> ASGIApp:
     """Put a server together, from the inside out; with a project, it is a workbench."""
     api = api_app(registry, settings, project)
-    guard = Guard(api, settings, log)
+    guard = Guard(registry.before_routes(api), settings, log)
     registry.metrics.gauges.append(
         Gauge("retainer_requests_in_flight", "Requests being read or computed.", lambda: [((), guard.in_flight)])
     )

@@ -4,19 +4,41 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from threading import Lock
+from typing import Literal
 
 SECONDS_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 SIZE_BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 LabelValues = tuple[str, ...]
 Samples = Iterable[tuple[LabelValues, float]]
+Across = Literal["sum", "max"]
+"""How the values of several processes become one."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """A metric as it was at one moment: its samples by name and labels, in the order in which they are written."""
+
+    name: str
+    help_text: str
+    kind: str
+    across: Across
+    samples: dict[str, float]
+
+    @property
+    def text(self) -> str:
+        """The lines of the text format."""
+        head = (f"# HELP {self.name} {self.help_text}", f"# TYPE {self.name} {self.kind}")
+        return "".join(f"{line}\n" for line in (*head, *(f"{key} {_number(n)}" for key, n in self.samples.items())))
 
 
 class Counter:
     """A number per combination of labels that only grows."""
 
     kind = "counter"
+    across: Across = "sum"
 
     def __init__(self, name: str, help_text: str, *labels: str) -> None:
         """Start at zero."""
@@ -28,11 +50,11 @@ class Counter:
         with self._lock:
             self._values[values] = self._values.get(values, 0) + amount
 
-    def lines(self) -> list[str]:
+    def samples(self) -> dict[str, float]:
         """Return the samples."""
         with self._lock:
             samples = sorted(self._values.items())
-        return [_sample(self.name, self.labels, values, value) for values, value in samples]
+        return {_key(self.name, self.labels, values): value for values, value in samples}
 
 
 class Gauge:
@@ -40,19 +62,22 @@ class Gauge:
 
     kind = "gauge"
 
-    def __init__(self, name: str, help_text: str, read: Callable[[], Samples], *labels: str) -> None:
+    def __init__(
+        self, name: str, help_text: str, read: Callable[[], Samples], *labels: str, across: Across = "sum"
+    ) -> None:
         """Keep the function that reads the samples."""
-        self.name, self.help_text, self.read, self.labels = name, help_text, read, labels
+        self.name, self.help_text, self.read, self.labels, self.across = name, help_text, read, labels, across
 
-    def lines(self) -> list[str]:
+    def samples(self) -> dict[str, float]:
         """Return the samples."""
-        return [_sample(self.name, self.labels, values, value) for values, value in sorted(self.read())]
+        return {_key(self.name, self.labels, values): value for values, value in sorted(self.read())}
 
 
 class Histogram:
     """How many observations fell below each bound, per combination of labels."""
 
     kind = "histogram"
+    across: Across = "sum"
 
     def __init__(self, name: str, help_text: str, bounds: Sequence[float], *labels: str) -> None:
         """Start at zero."""
@@ -67,19 +92,19 @@ class Histogram:
             counts[bisect_left(self.bounds, observation)] += 1
             self._sums[values] = self._sums.get(values, 0.0) + observation
 
-    def lines(self) -> list[str]:
+    def samples(self) -> dict[str, float]:
         """Return the samples; buckets are cumulative, as Prometheus expects."""
         with self._lock:
             state = [(values, list(counts), self._sums[values]) for values, counts in sorted(self._counts.items())]
-        lines: list[str] = []
+        samples: dict[str, float] = {}
         for values, counts, total in state:
             cumulative = 0
             for bound, count in zip([*map(_number, self.bounds), "+Inf"], counts, strict=True):
                 cumulative += count
-                lines.append(_sample(f"{self.name}_bucket", (*self.labels, "le"), (*values, bound), cumulative))
-            lines.append(_sample(f"{self.name}_sum", self.labels, values, total))
-            lines.append(_sample(f"{self.name}_count", self.labels, values, cumulative))
-        return lines
+                samples[_key(f"{self.name}_bucket", (*self.labels, "le"), (*values, bound))] = cumulative
+            samples[_key(f"{self.name}_sum", self.labels, values)] = total
+            samples[_key(f"{self.name}_count", self.labels, values)] = cumulative
+        return samples
 
 
 Metric = Counter | Gauge | Histogram
@@ -104,8 +129,8 @@ class Metrics:
         self.gauges: list[Gauge] = []
         """Added by the objects that know the values, such as the length of a queue."""
 
-    def exposition(self) -> str:
-        """Return all metrics in the text format of Prometheus."""
+    def families(self) -> list[Family]:
+        """Return all metrics as they are now."""
         metrics: list[Metric] = [
             self.requests,
             self.request_seconds,
@@ -116,19 +141,16 @@ class Metrics:
             self.reloads,
             *self.gauges,
         ]
-        lines: list[str] = []
-        for metric in metrics:
-            lines += [
-                f"# HELP {metric.name} {metric.help_text}",
-                f"# TYPE {metric.name} {metric.kind}",
-                *metric.lines(),
-            ]
-        return "\n".join(lines) + "\n"
+        return [Family(one.name, one.help_text, one.kind, one.across, one.samples()) for one in metrics]
+
+    def exposition(self) -> str:
+        """Return all metrics in the text format of Prometheus."""
+        return "".join(family.text for family in self.families())
 
 
-def _sample(name: str, labels: LabelValues, values: LabelValues, value: float) -> str:
+def _key(name: str, labels: LabelValues, values: LabelValues) -> str:
     pairs = ",".join(f'{label}="{_escaped(text)}"' for label, text in zip(labels, values, strict=True))
-    return f"{name}{{{pairs}}} {_number(value)}" if pairs else f"{name} {_number(value)}"
+    return f"{name}{{{pairs}}}" if pairs else name
 
 
 def _escaped(text: str) -> str:

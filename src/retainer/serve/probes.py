@@ -36,6 +36,6 @@ def probe_routes(registry: Registry) -> APIRouter:
     @router.get("/metrics", responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}})
     async def metrics() -> Response:
         """Return all metrics in the text format of Prometheus."""
-        return Response(registry.metrics.exposition(), media_type=PROMETHEUS_TEXT)
+        return Response(await registry.exposition(), media_type=PROMETHEUS_TEXT)
 
     return router

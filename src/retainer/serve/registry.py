@@ -10,10 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from starlette.types import ASGIApp
+
 from retainer.errors import InputError, nearest
 from retainer.serve.batches import MAX_BATCH_CHARACTERS, Batches
+from retainer.serve.folder_watch import watch_folders
 from retainer.serve.metrics import Gauge, Metrics, Samples
-from retainer.serve.model_paths import FolderState, folder_state
+from retainer.serve.model_paths import folder_state
 from retainer.serve.responses import ApiError
 from retainer.versions.card import on_one_line
 from retainer.versions.lineage import CARD_FILE, has_record
@@ -102,15 +105,16 @@ class Registry:
             return {name: await self._reload(name, retry=not names) for name in chosen}
 
     async def watch(self, seconds: float) -> None:
-        """Check all folders at intervals; a change must look the same twice, or it may be half written."""
-        previous: dict[str, FolderState] = {}
-        while True:
-            await asyncio.sleep(seconds)
-            now = {name: folder_state(path) for name, path in self.paths.items()}
-            changed = [name for name in now if name in self._states and now[name] != self._states[name]]
-            if settled := [name for name in changed if now[name] == previous.get(name)]:
-                await self.reload(settled)
-            previous = now
+        """Check all folders at intervals, and reload what has changed."""
+        await watch_folders(self.paths, self._states, self.reload, seconds)
+
+    async def exposition(self) -> str:
+        """Return all metrics of the server in the text format of Prometheus."""
+        return self.metrics.exposition()
+
+    def before_routes(self, app: ASGIApp) -> ASGIApp:
+        """Return the routes with what a request passes before it may ask for a version: here, nothing."""
+        return app
 
     def close(self, seconds: float | None = None) -> None:
         """Take no more texts; those in the queues are still computed."""
@@ -173,12 +177,14 @@ class Registry:
                 "When the served version was loaded.",
                 lambda: self._samples(lambda served: served.loaded_at.timestamp()),
                 "version",
+                across="max",
             ),
             Gauge(
                 "retainer_version_stale",
                 "1 if the files in the folder could not be loaded, so that an older version is served.",
                 lambda: self._samples(lambda served: served.name in self.failed),
                 "version",
+                across="max",
             ),
             Gauge(
                 "retainer_version_info",
@@ -186,6 +192,7 @@ class Registry:
                 lambda: [((served.name, served.hash), 1) for served in self],
                 "version",
                 "hash",
+                across="max",
             ),
         )
 

@@ -14,7 +14,7 @@ from types import FrameType
 import uvicorn
 from starlette.types import ASGIApp
 
-from retainer.errors import InputError
+from retainer.serve.address import BACKLOG, socket_url, started_line
 from retainer.serve.app import application, busy_app
 from retainer.serve.connection import Connection
 from retainer.serve.descriptors import ACCEPTS_PER_TURN, describe_limits, raise_limit, within_descriptors
@@ -28,31 +28,6 @@ DRAIN_SECONDS = 0.3
 """How long a stopping server still takes requests that are already on their way."""
 LEAVE_SECONDS = 1.0
 """How long requests may take to end once their clients are cut off."""
-BACKLOG = 2048
-"""Connections that the system holds until they are accepted."""
-
-
-def bind_socket(host: str, port: int) -> socket.socket:
-    """Take a port before any version is loaded; it does not listen yet."""
-    if not 0 <= port < 2**16:
-        raise InputError(f"--port {port}: expected 0 to 65535")
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        bound = socket.socket(family, kind, protocol)
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind(address)
-    except (OSError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(
-            f"cannot listen on {host}, port {port}: {reason}; choose others with --host and --port"
-        ) from None
-    return bound
-
-
-def socket_url(bound: socket.socket) -> str:
-    """Return the address of a bound socket as a URL."""
-    host, port = bound.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 class Server(uvicorn.Server):
@@ -94,9 +69,12 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         for one in sockets or ():
             one.listen(BACKLOG)  # asyncio takes its own number for both: how many may wait, and how many it accepts
-        url = socket_url(sockets[0]) if sockets else ""
+        self.announce(socket_url(sockets[0]) if sockets else "")
+
+    def announce(self, url: str) -> None:
+        """Log where the server listens and what it allows."""
         names = ", ".join(served.name for served in self.registry) or "no version yet"
-        self.registry.log(f"retainer: serving {names} on {url}, API at {url}/docs, page at {url}/")
+        self.registry.log(started_line(names, url))
         if self.limits:
             self.registry.log(f"retainer: {self.limits}")
 
@@ -132,7 +110,9 @@ class Server(uvicorn.Server):
             connection.transport.abort()
 
 
-def uvicorn_config(app: ASGIApp, busy: ASGIApp, settings: Settings) -> uvicorn.Config:
+def uvicorn_config(
+    app: ASGIApp, busy: ASGIApp, settings: Settings, kind: type[Connection] = Connection
+) -> uvicorn.Config:
     """Return uvicorn's own settings: one process, no log of requests, no header that names the software."""
     limits = settings.limits
     connection = {
@@ -143,7 +123,7 @@ def uvicorn_config(app: ASGIApp, busy: ASGIApp, settings: Settings) -> uvicorn.C
     }
     return uvicorn.Config(
         app,
-        http=type("LimitedConnection", (Connection,), connection),
+        http=type("LimitedConnection", (kind,), connection),
         ws="none",
         loop="asyncio",
         lifespan="off",

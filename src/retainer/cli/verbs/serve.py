@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket as socket_module
 from collections.abc import Mapping
 from functools import partial
 from importlib.util import find_spec
@@ -32,6 +33,7 @@ def serve(
     max_requests: int = 256,
     timeout: float = 30.0,
     device: str = "auto",
+    workers: int = 1,
     workbench: str | None = None,
     label_studio: bool = False,
 ) -> None:
@@ -53,14 +55,15 @@ def serve(
     :param max_requests: maximum requests at once
     :param timeout: maximum seconds a request may take
     :param device: auto, cpu or cuda
+    :param workers: processes that answer behind the one port; each holds all versions in memory
     :param workbench: folder of a project to look, correct and teach in, made if there is none; needs --token-file
     :param label_studio: be an ML backend of Label Studio too; with a workbench, its annotations are kept and taught
     """
     _require_extra()
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # by default it would end a server that still loads
+    from retainer.serve.address import bind_socket, socket_url
     from retainer.serve.model_paths import paths_by_name
-    from retainer.serve.server import bind_socket, socket_url
     from retainer.serve.settings import Limits, Settings, host_names, is_local, read_token
 
     if watch < 0:
@@ -72,6 +75,7 @@ def serve(
         raise InputError("--workbench needs --token-file FILE: requests with the token change the project")
     if workbench is None and not models:
         raise InputError("missing: models, or a project (--workbench FOLDER)")
+    _require_workers(workers, settings, workbench)
     paths = paths_by_name(models)
     bound = bind_socket(host, port)
     if not token and not is_local(host):
@@ -79,8 +83,20 @@ def serve(
     if label_studio:
         _say_how_to_connect(socket_url(bound), token)
     note(f"retainer: loading {', '.join(paths) or workbench}")
-    start = partial(_serve_models, paths) if workbench is None else partial(_serve_project, workbench, paths)
+    start = partial(_serve_models, paths, workers) if workbench is None else partial(_serve_project, workbench, paths)
     start(settings, bound, watch, device)
+
+
+def _require_workers(workers: int, settings: Settings, workbench: str | None) -> None:
+    """Refuse a number of workers that makes no sense, and what one process must do alone."""
+    from retainer.serve.workers.orders import shared_settings
+
+    shared_settings(settings, workers)
+    if workers > 1 and (workbench is not None or settings.label_studio):
+        what = "--workbench" if workbench is not None else "--label-studio"
+        raise InputError(f"{what} runs in one process; leave out --workers, or serve the versions by themselves")
+    if workers > 1 and not hasattr(socket_module, "send_fds"):
+        raise InputError("--workers needs a system that passes connections between processes, such as Linux or macOS")
 
 
 def _say_how_to_connect(address: str, token: str) -> None:
@@ -92,7 +108,15 @@ def _say_how_to_connect(address: str, token: str) -> None:
         note(f"retainer: a webhook of your own is sent to {address}/webhook?secret={webhook_secret(token)}")
 
 
-def _serve_models(paths: Mapping[str, str], settings: Settings, bound: socket, watch: float, device: str) -> None:
+def _serve_models(
+    paths: Mapping[str, str], workers: int, settings: Settings, bound: socket, watch: float, device: str
+) -> None:
+    if workers > 1:
+        from retainer.serve.workers.orders import Orders, shared_settings
+        from retainer.serve.workers.supervisor import run_workers
+
+        orders = Orders(shared_settings(settings, workers), dict(paths), device)
+        return run_workers(orders, workers, bound, note, watch=watch)
     from retainer.serve.metrics import Metrics
     from retainer.serve.registry import Registry
     from retainer.serve.server import run_server
