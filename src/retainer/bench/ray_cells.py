@@ -20,11 +20,11 @@ from retainer.bench.result import CellResult
 from retainer.bench.resume import CellState, FinishedTasks
 from retainer.bench.run import Bench, splits_of, take_splits
 from retainer.data.corpus import Splits
-from retainer.errors import InputError
+from retainer.errors import InputError, disk_refusals
 from retainer.files import new_folder
 from retainer.model.quirks import NONE
 from retainer.versions.version import Version, load
-from retainer.workers.ray_cluster import Files, cluster, packed, unpacked_folder, write_files
+from retainer.workers.ray_cluster import Files, cluster, fits_a_node, packed, unpacked_folder, write_files
 
 _RETRIES = 3
 """How often a cell begins again elsewhere before it is given up."""
@@ -40,19 +40,18 @@ class RayCells:
 
     def __call__(self, bench: Bench, cells: Sequence[Cell]) -> Iterator[tuple[Cell, CellResult]]:
         """Yield cells as they are finished; what a cell without an end costs, is its own result alone."""
-        with cluster(self.address) as resources:
-            self._require_room(resources)
+        with cluster(self.address):
+            self._require_room()
             sweep = _Sweep(bench, {"num_cpus": self.cpus, "num_gpus": self.gpus, "max_retries": _RETRIES})
             yield from sweep.measured(cells)
 
-    def _require_room(self, resources: Mapping[str, float]) -> None:
+    def _require_room(self) -> None:
         """Refuse to wait for what no node will ever have."""
-        for name, wanted in (("CPU", self.cpus), ("GPU", self.gpus)):
-            if wanted > resources.get(name, 0):
-                raise InputError(
-                    f"a cell asks for {wanted:g} {name}, and the cluster at {self.address} has "
-                    f"{resources.get(name, 0):g}; ask for less, or add a node"
-                )
+        if not fits_a_node({"CPU": self.cpus, "GPU": self.gpus}):
+            raise InputError(
+                f"a cell asks for {self.cpus:g} CPU and {self.gpus:g} GPU, and no node of the cluster at "
+                f"{self.address} has as much; ask for less, or add a node"
+            )
 
 
 class _Sweep:
@@ -184,7 +183,8 @@ def _measure(
         return first
     try:
         with order.on_this_node(splits, encoder) as (bench, cell):
-            write_files(first or {}, bench.out / "first")
+            with disk_refusals(bench.out):
+                write_files(first or {}, bench.out / "first")
             done, peak_bytes = bench.tasks_done(cell, CellState(bench.out / "unfinished", "", float("inf")))
             return replace(done, version=None), peak_bytes
     except InputError as error:
