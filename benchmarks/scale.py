@@ -161,13 +161,15 @@ def task(types: Sequence[str], found: Found) -> dict[str, Any]:
 def log(place: Place, count: int) -> Call:
     """Print the history of the last of so many versions, which lie side by side; only their records are there."""
     folder, one = place.folder / f"chain-{count}", json.loads((place.pair()[1] / RECORD_FILE).read_bytes())
-    ancestors, before = list[dict[str, Any]](), ""
+    ancestors, before = list[str](), ""
     for number in range(count):
         record = {**one, "task": number + 1, "parent_hash": before, "parent_name": f"v{number - 1}", "ancestors": []}
         before = record["hash"] = record_hash(record)
+        text = record_bytes(record).decode()
+        inside = f'"ancestors": [\n{",".join(ancestors)}\n  ]'
         (folder / f"v{number}").mkdir(parents=True)
-        (folder / f"v{number}" / RECORD_FILE).write_bytes(record_bytes({**record, "ancestors": ancestors}))
-        ancestors = [*ancestors, {name: value for name, value in record.items() if name != "ancestors"}]
+        (folder / f"v{number}" / RECORD_FILE).write_text(text.replace('"ancestors": []', inside), encoding="utf-8")
+        ancestors.append(text.replace(',\n  "ancestors": []', ""))
     return ["log", str(folder / f"v{count - 1}")]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +29,9 @@ from retainer.workers.ray_cluster import Files, cluster, fits_a_node, packed, un
 
 _RETRIES = 3
 """How often a cell begins again elsewhere before it is given up."""
+_IN_FLIGHT = 500
+"""Cells that Ray is asked for at once, more than a cluster has room for: every answer costs a look at all of them, so
+ten thousand at once would cost a hundred million looks."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +72,12 @@ class _Sweep:
         self.learning = dict[Any, Path]()
 
     def measured(self, cells: Sequence[Cell]) -> Iterator[tuple[Cell, CellResult]]:
-        """Submit everything; a cell waits in Ray for its first version."""
-        running = {self._submitted(cell): cell for cell in cells}
-        lost = list[str]()
-        while running:
+        """Submit cells, and more as some are finished; a cell waits in Ray for its first version."""
+        waiting, running, lost = deque(cells), dict[Any, Cell](), list[str]()
+        while waiting or running:
+            while waiting and len(running) < _IN_FLIGHT:
+                cell = waiting.popleft()
+                running[self._submitted(cell)] = cell
             (call,), _ = self.ray.wait([*self.learning, *running], num_returns=1)
             if call in self.learning:
                 self._keep_first(self.learning.pop(call), call)
