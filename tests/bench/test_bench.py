@@ -671,6 +671,32 @@ class TestTheBoard:
 
 
 class TestTheVerb:
+    @pytest.mark.parametrize(
+        ("options", "says"),
+        [
+            ("--ray local --jobs 2", "either --jobs or --ray"),
+            ("--ray local --cpus-per-cell -1", "--cpus-per-cell takes a share from 0.0001 to 1, a whole number, or 0"),
+            ("--ray local --gpus-per-cell 1.5", "--gpus-per-cell takes a share from 0.0001 to 1, a whole number, or 0"),
+            ("--ray local --gpus-per-cell 0.00001", "not 1e-05"),
+            ("--ray local --cpus-per-cell 0", "a cell must take some of a node"),
+            ("--gpus-per-cell 0.25", "--cpus-per-cell and --gpus-per-cell are for --ray"),
+            ("--ray nowhere", "HOST:PORT"),
+            ("--ray 127.0.0.1:1", "there is no Ray cluster at 127.0.0.1:1"),
+        ],
+    )
+    def test_what_ray_cannot_do(self, data, encoder, tmp_path, capsys, monkeypatch, options, says):
+        monkeypatch.setattr("retainer.workers.ray_cluster.require_ray", lambda: None)
+        call = ["bench", "own", "--data", str(data), "--encoder", str(encoder), "--out", str(tmp_path / "o")]
+        assert main([*call, "--methods", "rdp", "--seeds", "1", "--setting", "FG-1-PG-1", *options.split()]) == 2
+        said = capsys.readouterr().err.splitlines()
+        assert says in said[-1] and not list(tmp_path.glob("o/own/FG*"))
+
+    def test_without_ray_it_says_how_to_install_it(self, data, encoder, tmp_path, capsys, monkeypatch):
+        monkeypatch.setattr("retainer.workers.ray_cluster.find_spec", lambda name: None)
+        call = ["bench", "own", "--data", str(data), "--encoder", str(encoder), "--out", str(tmp_path / "o")]
+        assert main([*call, "--methods", "rdp", "--seeds", "1", "--setting", "FG-1-PG-1", "--ray", "local"]) == 2
+        assert "pip install 'retainer[ray]'" in capsys.readouterr().err
+
     def test_bad_calls(self, data, tmp_path, capsys):
         calls = {
             "did you mean 'conll2003'": ["bench", "conll2004", "--data", str(data), "--out", "o"],

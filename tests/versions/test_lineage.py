@@ -165,6 +165,32 @@ class TestRecord:
         assert record_hash({**one, "flavour": "", "salt": [], "sugar": {}}) == one["hash"]
         assert record_hash({**one, "flavour": "sweet"}) != one["hash"] != record_hash({**one, "seed": 2})
 
+    @pytest.mark.parametrize("name", ["v1", "v4"])
+    def test_the_hash_alone_is_read_without_the_ancestors(self, models, name):
+        file = models / name / "retainer.json"
+        whole, record = Lineage.read(models / name).own_hash, json.loads(file.read_text())
+        assert whole and Lineage.read_hash(models / name) == whole
+        turned = dict(reversed(record.items()))
+        for other in (
+            json.dumps(record),
+            json.dumps(turned),
+            json.dumps(turned, indent=2),
+            json.dumps(record, indent=4),
+        ):
+            file.write_text(other)
+            assert Lineage.read_hash(models / name) == whole, "in any form"
+        bare = {key: value for key, value in record.items() if key not in ("hash", "ancestors")}
+        file.write_text(json.dumps(bare, indent=2))
+        assert Lineage.read_hash(models / name) == Lineage.read(models / name).own_hash
+        file.write_text(json.dumps(record, indent=2)[:200])
+        with pytest.raises(InputError, match="damaged"):
+            Lineage.read_hash(models / name)
+
+    def test_a_long_history_is_not_read_for_it(self, models, monkeypatch):
+        """So the history of a version among a thousand takes a thousand short looks, not a million."""
+        monkeypatch.setattr("retainer.versions.lineage.read_own", None)
+        assert Lineage.read_hash(models / "v4") == record(models / "v4")["hash"]
+
     def test_where_every_type_comes_from(self, made):
         known = origins(Lineage.load(made / "v4"))
         assert {type_: origin.version for type_, origin in known.items()} == {"artist": 1, "town": 2, "movie": 4}

@@ -1,7 +1,9 @@
 """Bulk tagging: shards that are complete, without doubles and the same, whatever was killed on the way."""
 
+import errno
 import gzip
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -183,6 +185,25 @@ class TestGoingOn:
             tag(model, inputs, tmp_path / "out")
         assert len(rows(tmp_path / "out")) >= 20
 
+    def test_a_disk_that_is_full_keeps_what_is_written(self, model, inputs, tmp_path, monkeypatch):
+        tag(model, inputs, tmp_path / "whole")
+        sync, count = os.fsync, iter(range(100))
+
+        def refuse_the_sixth(descriptor):
+            if next(count) == 5:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            sync(descriptor)
+
+        with monkeypatch.context() as patch:
+            patch.setattr("os.fsync", refuse_the_sixth)
+            with pytest.raises(InputError, match="out cannot be written: No space left on device"):
+                tag(model, inputs, tmp_path / "out")
+        whole, kept = content(tmp_path / "whole"), content(tmp_path / "out")
+        del kept["manifest.json"]
+        assert len(kept) == 3 and kept.items() <= whole.items(), "shards, and nothing that is half a shard"
+        assert tag(model, inputs, tmp_path / "out") == {"texts": 151, "shards": 8}
+        assert content(tmp_path / "out") == whole
+
 
 @pytest.mark.parametrize(
     ("argv", "message"),
@@ -193,6 +214,8 @@ class TestGoingOn:
         (["--input", "none-*.txt", "--out", "o"], "there is no such file"),
         (["--input", __file__, "--out", "o", "--jobs", "0"], "at least 1"),
         (["--input", __file__, "--out", "o", "--jobs", "2", "--ray", "local"], "either --jobs or --ray"),
+        (["--input", __file__, "--out", f"{__file__}/o"], "cannot be written: Not a directory"),
+        (["--input", __file__, "--out", __file__], "is a file; --out takes a folder"),
         (["--input", __file__, "--out", "o", "--ray", "ray://x:1"], "HOST:PORT"),
         (["--input", __file__, "--out", "o", "--ray", "127.0.0.1:1"], "there is no Ray cluster at 127.0.0.1:1"),
     ],

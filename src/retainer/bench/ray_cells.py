@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,14 +21,17 @@ from retainer.bench.result import CellResult
 from retainer.bench.resume import CellState, FinishedTasks
 from retainer.bench.run import Bench, splits_of, take_splits
 from retainer.data.corpus import Splits
-from retainer.errors import InputError
+from retainer.errors import InputError, disk_refusals
 from retainer.files import new_folder
 from retainer.model.quirks import NONE
 from retainer.versions.version import Version, load
-from retainer.workers.ray_cluster import Files, cluster, packed, unpacked_folder, write_files
+from retainer.workers.ray_cluster import Files, cluster, fits_a_node, packed, unpacked_folder, write_files
 
 _RETRIES = 3
 """How often a cell begins again elsewhere before it is given up."""
+_IN_FLIGHT = 500
+"""Cells that Ray is asked for at once, more than a cluster has room for: every answer costs a look at all of them, so
+ten thousand at once would cost a hundred million looks."""
 
 
 @dataclass(frozen=True)
@@ -40,19 +44,18 @@ class RayCells:
 
     def __call__(self, bench: Bench, cells: Sequence[Cell]) -> Iterator[tuple[Cell, CellResult]]:
         """Yield cells as they are finished; what a cell without an end costs, is its own result alone."""
-        with cluster(self.address) as resources:
-            self._require_room(resources)
+        with cluster(self.address):
+            self._require_room()
             sweep = _Sweep(bench, {"num_cpus": self.cpus, "num_gpus": self.gpus, "max_retries": _RETRIES})
             yield from sweep.measured(cells)
 
-    def _require_room(self, resources: Mapping[str, float]) -> None:
+    def _require_room(self) -> None:
         """Refuse to wait for what no node will ever have."""
-        for name, wanted in (("CPU", self.cpus), ("GPU", self.gpus)):
-            if wanted > resources.get(name, 0):
-                raise InputError(
-                    f"a cell asks for {wanted:g} {name}, and the cluster at {self.address} has "
-                    f"{resources.get(name, 0):g}; ask for less, or add a node"
-                )
+        if not fits_a_node({"CPU": self.cpus, "GPU": self.gpus}):
+            raise InputError(
+                f"a cell asks for {self.cpus:g} CPU and {self.gpus:g} GPU, and no node of the cluster at "
+                f"{self.address} has as much; ask for less, or add a node"
+            )
 
 
 class _Sweep:
@@ -69,10 +72,12 @@ class _Sweep:
         self.learning = dict[Any, Path]()
 
     def measured(self, cells: Sequence[Cell]) -> Iterator[tuple[Cell, CellResult]]:
-        """Submit everything; a cell waits in Ray for its first version."""
-        running = {self._submitted(cell): cell for cell in cells}
-        lost = list[str]()
-        while running:
+        """Submit cells, and more as some are finished; a cell waits in Ray for its first version."""
+        waiting, running, lost = deque(cells), dict[Any, Cell](), list[str]()
+        while waiting or running:
+            while waiting and len(running) < _IN_FLIGHT:
+                cell = waiting.popleft()
+                running[self._submitted(cell)] = cell
             (call,), _ = self.ray.wait([*self.learning, *running], num_returns=1)
             if call in self.learning:
                 self._keep_first(self.learning.pop(call), call)
@@ -184,7 +189,8 @@ def _measure(
         return first
     try:
         with order.on_this_node(splits, encoder) as (bench, cell):
-            write_files(first or {}, bench.out / "first")
+            with disk_refusals(bench.out):
+                write_files(first or {}, bench.out / "first")
             done, peak_bytes = bench.tasks_done(cell, CellState(bench.out / "unfinished", "", float("inf")))
             return replace(done, version=None), peak_bytes
     except InputError as error:

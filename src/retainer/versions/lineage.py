@@ -6,6 +6,7 @@ history and prove that it is unchanged, without the folders it came from.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -17,7 +18,7 @@ from typing import Any
 
 from retainer.errors import InputError
 from retainer.files import require_inside
-from retainer.versions.own_files import hash_own, oddity, parse_json, read_own, walk
+from retainer.versions.own_files import hash_own, oddity, parse_json, read_head, read_own, walk
 from retainer.versions.record_shape import require_shape
 
 RECORD_FILE = "retainer.json"
@@ -29,6 +30,9 @@ GENERATORS_FOLDER = "generators"
 """Where a version holds the language models of its tasks."""
 MAX_RECORD_BYTES = 2**26
 """The largest record that is read; one of a hundred versions has some megabytes."""
+
+_BEFORE_ANCESTORS = b'\n  "ancestors": ['
+"""What a record has before its earlier records, in the form ``record_bytes`` gives it."""
 
 _UNHASHED_FIELDS = ("hash", "ancestors")
 """Fields a record's hash does not cover: itself, and the earlier records, which ``parent_hash`` stands for."""
@@ -135,6 +139,19 @@ class Lineage:
             raise InputError(
                 f"{folder / RECORD_FILE} is damaged ({error}); restore it, or remove it to load the model without"
             ) from None
+
+    @classmethod
+    def read_hash(cls, folder: Path) -> str:
+        """Return ``own_hash`` of a folder's record without its ancestors, which are nearly all of a long history.
+
+        They are the last field of a record as we write it. One in another form is read whole.
+        """
+        head = read_head(folder, RECORD_FILE, _BEFORE_ANCESTORS, MAX_RECORD_BYTES)
+        with contextlib.suppress(ValueError):
+            known = cls.of(parse_json(head.rstrip(b",") + b"}"))
+            if known.hash:
+                return known.hash
+        return cls.read(folder).own_hash
 
     @classmethod
     def of(cls, record: LineageRecord) -> Lineage:

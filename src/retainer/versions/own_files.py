@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, BinaryIO
 
 from retainer.errors import InputError
 from retainer.files import in_words, sha256
 
+_BLOCK = 1 << 14
+"""Bytes read at once where a mark is looked for."""
 _KINDS = {
     stat.S_IFLNK: "is a link",
     stat.S_IFDIR: "is a folder",
@@ -51,17 +55,35 @@ def holds(folder: Path, name: str) -> bool:
 
 def read_own(folder: Path, name: str, limit: int) -> bytes:
     """Read a file of a folder, but nothing that a link leads to, no pipe, and no more than ``limit`` bytes."""
+    with _opened(folder, name) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise InputError(f"{folder / name} has more than {in_words(limit)}, too much for what it should be")
+    return data
+
+
+def read_head(folder: Path, name: str, mark: bytes, limit: int) -> bytes:
+    """Read what a file of a folder has before a mark, with the same care; all of it where there is no mark."""
+    data, seen = bytearray(), 0
+    with _opened(folder, name) as file:
+        while len(data) <= limit and (block := file.read(_BLOCK)):
+            data += block
+            if (at := data.find(mark, seen)) >= 0:
+                return bytes(data[:at])
+            seen = max(0, len(data) - len(mark))
+    return bytes(data)
+
+
+@contextlib.contextmanager
+def _opened(folder: Path, name: str) -> Iterator[BinaryIO]:
     if what := oddity(folder, name):
         hint = ", and nothing outside a version is read; copy the folder without links (cp -rL)"
         raise InputError(f"{folder / name} {what}{hint if what == 'is a link' else ''}")
     try:
         with (folder / name).open("rb") as file:
-            data = file.read(limit + 1)
+            yield file
     except OSError as error:
         raise InputError(f"{folder / name} cannot be read ({error.strerror})") from None
-    if len(data) > limit:
-        raise InputError(f"{folder / name} has more than {in_words(limit)}, too much for what it should be")
-    return data
 
 
 def hash_own(folder: Path, name: str) -> str:

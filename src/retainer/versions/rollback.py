@@ -179,7 +179,7 @@ def versions_beside(folder: Path) -> dict[str, Path]:
     for place in _places(folder, None):
         with contextlib.suppress(InputError):
             if has_record(place):
-                hash_ = Lineage.read(place).own_hash
+                hash_ = Lineage.read_hash(place)
                 if hash_ not in found or found[hash_].name != names.get(hash_) == place.name:
                     found[hash_] = place
     return found

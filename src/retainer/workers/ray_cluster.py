@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from retainer.errors import InputError, quoted
+from retainer.errors import InputError, disk_refusals, quoted
 from retainer.files import scratch_folder
 from retainer.runtime import cores
 
@@ -70,20 +70,45 @@ def _local(stack: contextlib.ExitStack) -> dict[str, Any]:
 
 
 def _there(address: str) -> dict[str, Any]:
-    """Describe a cluster that runs; one whose head does not answer is refused at once, where Ray waits a minute."""
-    if address == AUTO:
-        return {"address": AUTO}
-    host, _, port = address.rpartition(":")
+    """Describe a cluster that runs; one whose head does not answer is refused at once, where Ray waits for ever."""
+    found = _of_this_machine() if address == AUTO else address
+    host, _, port = found.rpartition(":")
     if not host or not port.isdecimal() or "/" in host:
         raise InputError(
-            f"--ray {quoted(address)}: give HOST:PORT of the head of a cluster this machine is a node of, auto or local"
+            f"--ray {quoted(found)}: give HOST:PORT of the head of a cluster this machine is a node of, auto or local"
         )
     try:
-        socket.create_connection((host.strip("[]"), int(port)), _SECONDS).close()
+        with socket.create_connection((host.strip("[]"), int(port)), _SECONDS) as connection:
+            reason = "" if _speaks_http2(connection) else "what listens there is no Ray"
     except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"there is no Ray cluster at {address} ({reason}); start one: ray start --head") from None
-    return {"address": address}
+        reason = str(getattr(error, "strerror", None) or error)
+    if reason:
+        raise InputError(f"there is no Ray cluster at {found} ({reason}); start one: ray start --head")
+    return {"address": found}
+
+
+def _of_this_machine() -> str:
+    """Return the address of the cluster this machine is a node of, as Ray finds it; it may be that of a dead one."""
+    from ray._private.services import canonicalize_bootstrap_address
+
+    try:
+        found: str | None = canonicalize_bootstrap_address(AUTO)
+    except ConnectionError:
+        found = None
+    if found is None:
+        raise InputError("--ray auto: this machine is no node of a Ray cluster; start one: ray start --head")
+    return found
+
+
+def _speaks_http2(connection: socket.socket) -> bool:
+    """Say whether a server greets as Ray's do: they speak HTTP/2, whose first answer is a frame of settings (type 4).
+
+    Encrypted ones greet otherwise, and are believed.
+    """
+    if os.environ.get("RAY_USE_TLS", "0") not in ("", "0"):
+        return True
+    connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+    return connection.recv(9)[3:4] == b"\x04"
 
 
 @contextlib.contextmanager
@@ -104,6 +129,14 @@ def _required(resources: Mapping[str, float], address: str) -> Mapping[str, floa
     return resources
 
 
+def fits_a_node(wanted: Mapping[str, float]) -> bool:
+    """Say whether some node that lives has as much of everything as one task asks for; else it would wait for ever."""
+    import ray
+
+    sizes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    return any(all(size.get(name, 0) >= much for name, much in wanted.items()) for size in sizes)
+
+
 def packed(folder: Path, without: str = "") -> Files:
     """Read the files of a folder, to send them to a node that does not share its disk; one folder can be left out."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
@@ -115,7 +148,8 @@ def packed(folder: Path, without: str = "") -> Files:
 def unpacked_folder(files: Files) -> Iterator[Path]:
     """Write files to a folder of this node that vanishes in the end."""
     with tempfile.TemporaryDirectory(prefix="retainer-", ignore_cleanup_errors=True) as place:
-        write_files(files, Path(place))
+        with disk_refusals(place):
+            write_files(files, Path(place))
         yield Path(place)
 
 

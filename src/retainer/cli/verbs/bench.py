@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     from retainer.bench.cell import Cell
 
 
+_CPUS = 1.0
+"""Cores of a cell where none are asked for."""
+_LEAST = 1e-4
+"""The smallest share Ray can count."""
+
+
 def bench(
     preset: str,
     /,
@@ -48,7 +54,7 @@ def bench(
     json: bool = False,
     device: str = "auto",
     ray: str | None = None,
-    cpus_per_cell: float = 1.0,
+    cpus_per_cell: float = _CPUS,
     gpus_per_cell: float = 0.0,
     columns: Columns = {},  # noqa: B006 (never changed)
 ) -> None:
@@ -113,8 +119,13 @@ def _require_workers(jobs: int, ray: str | None, cpus_per_cell: float, gpus_per_
         raise InputError(f"--jobs must be at least 1, not {jobs}")
     if ray is not None and jobs > 1:
         raise InputError("give either --jobs or --ray: processes of this machine, or tasks of a cluster")
-    if cpus_per_cell < 0 or gpus_per_cell < 0:
-        raise InputError("--cpus-per-cell and --gpus-per-cell take numbers of at least 0")
+    for option, share in (("--cpus-per-cell", cpus_per_cell), ("--gpus-per-cell", gpus_per_cell)):
+        if share < 0 or 0 < share < _LEAST or (share > 1 and share % 1):
+            raise InputError(f"{option} takes a share from {_LEAST:g} to 1, a whole number, or 0, not {share:g}")
+    if cpus_per_cell == gpus_per_cell == 0:
+        raise InputError("a cell must take some of a node: give --cpus-per-cell or --gpus-per-cell more than 0")
+    if ray is None and (cpus_per_cell, gpus_per_cell) != (_CPUS, 0):
+        raise InputError("--cpus-per-cell and --gpus-per-cell are for --ray; without it, --jobs shares the machine")
 
 
 def _chosen(preset: str, data: str, columns: Columns, short: bool, new: str) -> Preset:
