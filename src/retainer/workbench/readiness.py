@@ -42,7 +42,7 @@ def readiness(project: Project) -> Readiness:
     with project.database.reading():
         data, parent = training_data(project), project.versions.in_use()
         renamed = project.types.renamed()
-    known = tuple(renamed.get(type_, type_) for type_ in (parent.types if parent else ()))
+    known = tuple(dict.fromkeys(renamed.get(type_, type_) for type_ in (parent.types if parent else ())))
     try:
         require_teachable(data)
         why_not = ""

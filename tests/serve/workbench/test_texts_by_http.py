@@ -102,6 +102,21 @@ def test_types_are_added_renamed_and_coloured(one):
     assert one.refused("/types", "who", action="add", name="x", who=" ") == "invalid_request"
 
 
+def test_types_are_merged_and_removed(one):
+    one.post("/annotate", id=1, revision=0, annotation=said(PARIS), who="ann")
+    one.refused("/types", "there is 'city' already", action="add", name="City", who="ann")
+    one.post("/types", action="add", name="City", who="ann", confirmed=True)
+    one.refused("/types", "name it as into", action="merge", name="city", who="ann")
+    [only] = one.post("/types", action="merge", name="city", into="City", who="bob")["types"]
+    assert (only["name"], only["entities"]) == ("City", 1)
+    assert one.get("/texts/1/history")["changes"][-1]["who"] == "bob"
+    one.refused("/types", "1 text has entities of 'City'", action="remove", name="City", who="ann")
+    one.post("/undo", who="bob")
+    assert [type_["name"] for type_ in one.get("")["types"]] == ["city", "City"], "undo brings it back"
+    [only] = one.post("/types", action="remove", name="City", who="ann")["types"]
+    assert only["name"] == "city"
+
+
 def test_pages_search_and_decisions(empty):
     empty.post("/texts", texts=[f"text number {at}" for at in range(1, 31)])
     page = empty.get("/texts?limit=10&after=10")
