@@ -61,6 +61,11 @@ class ProjectTypes:
         """Return the names of all types."""
         return tuple(type_.name for type_ in self.all())
 
+    def number(self, name: str) -> int:
+        """Return the number by which annotations refer to a type."""
+        with self._database.reading() as connection:
+            return type_ids(connection, [name])[name]
+
     def add(self, name: str, who: str, colour: int | None = None, *, confirmed: bool = False) -> EntityType:
         """Add a type, as the last one; it gets the next colour, unless one is given.
 

@@ -122,6 +122,22 @@ def test_a_type_written_twice_is_noticed_merged_and_one_that_nothing_needs_remov
     assert bench.project.types.names() == ("artist", "city")
 
 
+def test_texts_that_a_new_type_leaves_incomplete_are_found(page, bench):
+    for text in (3, 4, 5):
+        bench.project.annotations.write(text, Annotation((), True, ("artist", "city")), seen=0, who="Bo")
+    page.click("details:has(#types-rows) summary")
+    expect(page.locator("#bench-facts")).to_contain_text("3 decided", timeout=8_000)
+    page.fill("#types-new", EVIL_TYPE)
+    press(page, "Enter", "Enter")
+    status(page, "3 decided texts are not complete for it: Show in All texts lists them.")
+    assert page.locator("#texts-incomplete option").count() == 1
+    page.select_option("#texts-decided", index=3)
+    expect(page.locator("#texts-count")).to_have_text("3 texts")
+    expect(page.locator("#texts-list li").first).to_have_attribute("data-text", "3")
+    page.select_option("#texts-decided", "")
+    expect(page.locator("#texts-count")).to_have_text("30 texts")
+
+
 def test_a_refused_mark_adds_no_type_to_the_project(page, bench):
     press(page, "a")
     page.locator("#look-text .entity .word").first.dblclick()

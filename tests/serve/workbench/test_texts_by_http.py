@@ -133,6 +133,21 @@ def test_pages_search_and_decisions(empty):
     )
 
 
+def test_decided_texts_that_are_not_complete_for_a_type_are_found(empty):
+    empty.post("/texts", texts=[f"text number {at}" for at in range(1, 6)])
+    for name in ("city", "dish"):
+        empty.post("/types", action="add", name=name, who="ann")
+    for text, complete in ((1, ["city"]), (2, []), (3, ["city", "dish"])):
+        empty.post("/annotate", id=text, revision=0, annotation={**said(), "complete": complete}, who="ann")
+    empty.post("/annotate", id=4, revision=0, annotation=said(decided=False), who="ann")
+    found = empty.get("/texts?incomplete=dish")
+    assert [one["id"] for one in found["items"]] == [1, 2] and found["count"] == 2
+    assert [one["id"] for one in empty.get("/texts?incomplete=city")["items"]] == [2]
+    assert [one["id"] for one in empty.get("/texts?incomplete=dish&search=number%201")["items"]] == [1]
+    assert "there is no type 'town'" in empty.respond("GET", "/v1/project/texts?incomplete=town").text
+    assert empty.post("/check")["incomplete"] == {"city": 1, "dish": 2}
+
+
 def test_a_page_begins_anywhere(empty):
     empty.post("/texts", texts=[f"text {at} {'even' if at % 2 == 0 else 'odd'}" for at in range(10)])
     ids = lambda query: [one["id"] for one in empty.get(f"/texts?{query}")["items"]]  # noqa: E731

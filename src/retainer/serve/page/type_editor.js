@@ -1,6 +1,6 @@
 /** The types of the project: added, renamed, coloured, merged and removed in place. */
 
-import { button, byId, nameNode, node, visible } from "./dom.js";
+import { button, byId, nameNode, node, plural, visible } from "./dom.js";
 import { UserError } from "./errors.js";
 
 const COLOURS = ["blue", "vermillion", "green", "purple", "orange", "sky", "grey"];
@@ -28,11 +28,18 @@ export class TypeEditor {
     const like = this.project.typeNames.find((other) => other !== name && folded(other) === folded(name));
     const place = byId("types-similar");
     place.hidden = !like || confirmed;
-    if (place.hidden) return this.change({ action: "add", name, confirmed }, `The type ${visible(name)} is new.`);
+    if (place.hidden) return this.change({ action: "add", name, confirmed }, () => this.welcome(name));
     this.notices.report(`There is ${visible(like)} already.`);
     const both = button(`Add ${visible(name)} all the same`, () => this.add(name, true));
     place.replaceChildren(nameNode(name), ": there is ", nameNode(like), " already. ", both);
     return both.focus();
+  }
+
+  /** Say that a type is new, and what that means for texts that were decided before. */
+  welcome(name) {
+    const count = this.project.openFor(name);
+    const open = `${plural(count, "decided text is", "decided texts are")} not complete for it`;
+    return `The type ${visible(name)} is new.${count ? ` ${open}: Show in All texts lists them.` : ""}`;
   }
 
   /** Change a type; a text that is open is saved before and shown anew, since its entities have the new name. */
@@ -49,7 +56,7 @@ export class TypeEditor {
         throw error;
       }
       if (relabels && sheet) this.look.show(await this.project.text(sheet.id));
-      this.notices.report(message);
+      this.notices.report(typeof message === "function" ? message() : message);
     });
   }
 
