@@ -114,6 +114,17 @@ def test_a_renamed_type_is_the_same_type(taught):
     assert readiness(taught).new_types == ("city",)
 
 
+def test_types_that_became_one_are_one_in_the_next_version(taught, pair):
+    both = load(pair["v2"], device="cpu")
+    taught.versions.add("both", both.lineage.own_hash, types=both.types, elsewhere=pair["v2"])
+    taught.versions.use("both", "ann")
+    taught.types.ensure_found(both.types, "ann")
+    taught.types.merge("artist", "city", "ann")
+    teach(taught, started(taught), "cpu")
+    assert taught.versions.get("v1").types == ("city",) and readiness(taught).new_types == ()
+    assert taught.types.names() == ("city",), "what the version was taught earlier does not come back"
+
+
 @pytest.mark.parametrize(
     ("broken", "says"),
     [

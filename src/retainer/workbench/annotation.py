@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -77,11 +77,17 @@ def encoded(annotation: Annotation, text: StoredText, ids: Mapping[str, int]) ->
     )
 
 
-def decoded(state: str, names: Mapping[int, str]) -> Annotation:
-    """Return an annotation as it was stored, with the names that types have now."""
+def decoded(state: str, names: Mapping[int, str], gone: Collection[int] = ()) -> Annotation:
+    """Return an annotation as it was stored, with the names that types have now; no text is complete for one gone."""
     found = json.loads(state)
     spans = (Span(start, end, names[type_]) for start, end, type_ in found["entities"])
-    return Annotation(tuple(spans), found["decided"], tuple(names[type_] for type_ in found["complete"]))
+    complete = tuple(names[type_] for type_ in found["complete"] if type_ not in gone)
+    return Annotation(tuple(spans), found["decided"], complete)
+
+
+def types_marked(state: str) -> set[int]:
+    """Return the numbers of the types of which something is marked in a stored annotation."""
+    return {type_ for *_, type_ in json.loads(state)["entities"]}
 
 
 NOTHING_SAID = '{"entities":[],"decided":false,"complete":[]}'

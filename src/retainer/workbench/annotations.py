@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
 from retainer.errors import InputError
-from retainer.workbench.annotation import AnnotatedText, Annotation, Conflict, decoded, encoded
+from retainer.workbench.annotation import AnnotatedText, Annotation, Conflict, decoded, encoded, types_marked
 from retainer.workbench.changes import AnnotationChange, ChangeKind, append_change, reversible, state_of
 from retainer.workbench.database import Database
+from retainer.workbench.retired_types import bring_back, retired
 from retainer.workbench.texts import ProjectTexts
 from retainer.workbench.types import type_ids, type_names
 
@@ -99,6 +100,7 @@ class Annotations:
             if state_of(connection, change["text"])[1] != change["after"]:
                 raise Conflict(self.get(change["text"]), change["id"], kind)
             append_change(connection, change["text"], change["before"], who, kind, change["id"])
+            bring_back(connection, types_marked(change["before"]), who)
             return self.get(change["text"])
 
     def history(self, text: int) -> tuple[AnnotationChange, ...]:
@@ -118,15 +120,16 @@ class Annotations:
 
     def _changes(self, condition: str, value: int, limit: int) -> tuple[AnnotationChange, ...]:
         with self._database.reading() as connection:
-            names = type_names(connection)
+            names, gone = type_names(connection), retired(connection)
             query = f"SELECT * FROM changes WHERE {condition} ORDER BY id LIMIT ?"
-            return tuple(_change(row, names) for row in connection.execute(query, (value, limit)))
+            return tuple(_change(row, names, gone) for row in connection.execute(query, (value, limit)))
 
     def counts(self) -> dict[str, TypeCounts]:
         """Return how much was annotated of every type, in the order of types."""
         with self._database.reading() as connection:
             counts, names = self._counts_by_number(connection), type_names(connection)
-        return {name: counts.get(number, TypeCounts()) for number, name in names.items()}
+            gone = retired(connection)
+        return {name: counts.get(number, TypeCounts()) for number, name in names.items() if number not in gone}
 
     def _counts_by_number(self, connection: sqlite3.Connection) -> dict[int, TypeCounts]:
         """Count all annotations or, if they were counted before, what has changed since.
@@ -144,15 +147,13 @@ class Annotations:
 
 
 def _annotated(connection: sqlite3.Connection, rows: Iterable[sqlite3.Row]) -> dict[int, AnnotatedText]:
-    names = type_names(connection)
-    return {
-        row["text"]: AnnotatedText(row["text"], row["revision"], decoded(row["state"], names), row["who"], row["at"])
-        for row in rows
-    }
+    names, gone = type_names(connection), retired(connection)
+    said = ((row, decoded(row["state"], names, gone)) for row in rows)
+    return {row["text"]: AnnotatedText(row["text"], row["revision"], one, row["who"], row["at"]) for row, one in said}
 
 
-def _change(row: sqlite3.Row, names: Mapping[int, str]) -> AnnotationChange:
-    before, after = decoded(row["before"], names), decoded(row["after"], names)
+def _change(row: sqlite3.Row, names: Mapping[int, str], gone: Collection[int]) -> AnnotationChange:
+    before, after = decoded(row["before"], names, gone), decoded(row["after"], names, gone)
     return AnnotationChange(row["id"], row["text"], row["revision"], row["kind"], row["who"], row["at"], before, after)
 
 

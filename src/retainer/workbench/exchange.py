@@ -21,6 +21,7 @@ from retainer.errors import InputError
 from retainer.workbench.annotation import AnnotatedText, Annotation
 from retainer.workbench.project import Project
 from retainer.workbench.texts import checked_text
+from retainer.workbench.type_merge import are_alike
 
 IMPORTER = "import"
 """Who made the changes of an import, unless somebody is named."""
@@ -97,10 +98,21 @@ def read_data(
 def import_data(project: Project, data: ImportableData, who: str = IMPORTER) -> ImportedData:
     """Put data into a project: all of it, or nothing."""
     with project.database.writing():
-        new_types = project.types.ensure(data.types, who)
+        merged = project.types.merged()
+        new_types = project.types.ensure((type_ for type_ in data.types if type_ not in merged), who)
         added = project.texts.add(data.texts, os.path.basename(data.source) or data.source)
-        taken = [_take(project, text, one, who) for text, one in zip(added.ids, data.annotations, strict=True)]
+        said = [_with_names(one, merged) for one in data.annotations]
+        taken = [_take(project, text, one, who) for text, one in zip(added.ids, said, strict=True)]
     return ImportedData(len(data.texts), added.new, taken.count(True), taken.count(False), new_types)
+
+
+def _with_names(given: Annotation, merged: Mapping[str, str]) -> Annotation:
+    """Return what a file says, where types that it names became part of others in the project."""
+    if merged.keys().isdisjoint(given.types()):
+        return given
+    spans = tuple(replace(span, type=merged.get(span.type, span.type)) for span in given.entities)
+    whole = (merged.get(one, one) for one in given.complete if one not in merged or are_alike(one, merged[one]))
+    return replace(given, entities=spans, complete=tuple(dict.fromkeys(whole)))
 
 
 def _said(corpus: Corpus) -> list[Sentence]:

@@ -28,6 +28,8 @@ class Readiness:
     held_back: int
     """Texts with a decision to compare versions on."""
     new_types: tuple[str, ...]
+    incomplete: Mapping[str, int]
+    """Texts with a decision in which not every entity of a type is marked, by type."""
     why_not: str = ""
     """Why nothing can be taught; empty if something can."""
 
@@ -41,8 +43,8 @@ def readiness(project: Project) -> Readiness:
     """Look at what the next job would teach from."""
     with project.database.reading():
         data, parent = training_data(project), project.versions.in_use()
-        renamed = project.types.renamed()
-    known = tuple(renamed.get(type_, type_) for type_ in (parent.types if parent else ()))
+        renamed, open_texts = project.types.renamed(), _incomplete(project)
+    known = tuple(dict.fromkeys(renamed.get(type_, type_) for type_ in (parent.types if parent else ())))
     try:
         require_teachable(data)
         why_not = ""
@@ -55,8 +57,15 @@ def readiness(project: Project) -> Readiness:
         len(data.text),
         len(data.held_back),
         tuple(type_ for type_ in data.train.types if type_ not in known),
+        open_texts,
         why_not,
     )
+
+
+def _incomplete(project: Project) -> dict[str, int]:
+    decided = project.texts.count(decided=True)
+    open_texts = {name: decided - count.complete for name, count in project.annotations.counts().items()}
+    return {name: count for name, count in open_texts.items() if count}
 
 
 def _located(finding: Finding, texts: Sequence[int]) -> Finding:

@@ -38,7 +38,7 @@ class Search:
     key: str = "id"
     """The column with the number of a text, in whose order they come."""
     condition: str = "1"
-    values: tuple[str, ...] = ()
+    values: tuple[str | int, ...] = ()
 
 
 def search_for(connection: sqlite3.Connection, part: str) -> Search:

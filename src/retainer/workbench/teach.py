@@ -69,7 +69,7 @@ def _taught(project: Project, job: Job, device: str) -> str:
     with project.database.writing():
         if plan.version not in {one.name for one in project.versions.all()}:
             project.versions.add(plan.version, version.lineage.own_hash, types=version.types, origin=origin)
-        project.types.ensure(version.types, job.who)
+        project.types.ensure_found(version.types, job.who)
     return plan.version
 
 

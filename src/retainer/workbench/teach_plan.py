@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from retainer.data.corpus import Corpus
 from retainer.data.io import read, write
 from retainer.errors import InputError, disk_refusals
 from retainer.files import write_text
-from retainer.versions.retype import rename_types
+from retainer.versions.retype import rename_types, retype
 from retainer.versions.version import Version, load
 from retainer.workbench.jobs import Job
 from retainer.workbench.project import Project
@@ -132,8 +132,17 @@ def start_of(project: Project, job: Job, plan: TeachPlan, device: str) -> Versio
     names = {old: new for old, new in project.types.renamed().items() if old in version.types}
     if not names:
         return version
-    rename_types(version, names).save(renamed)
+    _with_names(version, names).save(renamed)
     return load(renamed, device=device)
+
+
+def _with_names(version: Version, names: Mapping[str, str]) -> Version:
+    """Give types of a version the names of today, under which several may have become one."""
+    now = [names.get(type_, type_) for type_ in version.types]
+    if len(set(now)) == len(now):
+        return rename_types(version, names)
+    meeting = {type_: [name] for type_, name in zip(version.types, now, strict=True) if now.count(name) > 1}
+    return retype(version, "merge", {**{old: [new] for old, new in names.items()}, **meeting})
 
 
 def forget_files(project: Project, job: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from retainer.data.spans import Sentence, Span
 from retainer.data.words import Offset, cut_words, word_offsets
@@ -25,6 +25,11 @@ _DECISIONS = {
     False: "NOT IN (SELECT text FROM annotations WHERE decided)",
 }
 """What the number of a text must fulfil, by whether a decision is asked for."""
+_INCOMPLETE = (
+    "IN (SELECT text FROM annotations WHERE decided AND "
+    "NOT EXISTS (SELECT 1 FROM json_each(state, '$.complete') WHERE value = ?))"
+)
+"""What it must fulfil where texts with a decision are asked for that are not complete for a type."""
 
 
 @dataclass(frozen=True)
@@ -74,26 +79,35 @@ class ProjectTexts:
             index_texts(connection)
             return AddedTexts(ids, _last(connection) - before)
 
-    def count(self, search: str = "", decided: bool | None = None) -> int:
-        """Count the texts: all of them, those that have a part, those with or without a decision."""
+    def count(self, search: str = "", decided: bool | None = None, incomplete: int | None = None) -> int:
+        """Count the texts: all of them, those that have a part, those with or without a decision.
+
+        ``incomplete`` is the number of a type: those with a decision in which not all of its entities are marked.
+        """
         with self._database.reading() as connection:
-            found = search_for(connection, search)
-            query = f"SELECT count(*) FROM {found.table} WHERE {_condition(found, decided)}"
+            found = _narrowed(search_for(connection, search), decided, incomplete)
+            query = f"SELECT count(*) FROM {found.table} WHERE {found.condition}"
             return int(connection.execute(query, found.values).fetchone()[0])
 
     def page(
-        self, after: int = 0, limit: int = 50, search: str = "", decided: bool | None = None, at: int = 0
+        self,
+        after: int = 0,
+        limit: int = 50,
+        search: str = "",
+        decided: bool | None = None,
+        at: int = 0,
+        incomplete: int | None = None,
     ) -> tuple[StoredText, ...]:
         """Return the next texts behind one, in their order; the page after that begins behind the last of them.
 
-        ``at`` passes over as many first, to begin anywhere.
+        ``at`` passes over as many first, to begin anywhere; the others choose as in ``count``.
         """
         if not 1 <= limit <= LARGEST_PAGE:
             raise InputError(f"a page has 1 to {LARGEST_PAGE} texts, not {limit}")
         with self._database.reading() as connection:
-            found = search_for(connection, search)
+            found = _narrowed(search_for(connection, search), decided, incomplete)
             numbers = (
-                f"SELECT {found.key} AS number FROM {found.table} WHERE {_condition(found, decided)} "
+                f"SELECT {found.key} AS number FROM {found.table} WHERE {found.condition} "
                 f"AND {found.key} > ? ORDER BY {found.key} LIMIT ? OFFSET ?"
             )
             query = f"SELECT texts.* FROM ({numbers}) JOIN texts ON texts.id = number ORDER BY number"
@@ -140,9 +154,14 @@ class ProjectTexts:
             return tuple(_stored(row) for row in connection.execute("SELECT * FROM texts ORDER BY id"))
 
 
-def _condition(found: Search, decided: bool | None) -> str:
-    decision = "" if decided is None else f" AND {found.key} {_DECISIONS[decided]}"
-    return found.condition + decision
+def _narrowed(found: Search, decided: bool | None, incomplete: int | None) -> Search:
+    """Ask for a decision, or for one that leaves a type open, too."""
+    if decided is not None:
+        found = replace(found, condition=f"{found.condition} AND {found.key} {_DECISIONS[decided]}")
+    if incomplete is not None:
+        condition = f"{found.condition} AND {found.key} {_INCOMPLETE}"
+        found = replace(found, condition=condition, values=(*found.values, incomplete))
+    return found
 
 
 def checked_text(number: int, text: str | Sentence) -> Sentence:

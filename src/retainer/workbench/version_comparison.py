@@ -11,23 +11,16 @@ from dataclasses import dataclass, replace
 
 from retainer.comparison.changes import Case, changes
 from retainer.comparison.compare import Difference, compare_predictions
-from retainer.comparison.gates import Gates
 from retainer.comparison.scored import ScoredComparison, TypeComparison, score_versions
 from retainer.comparison.type_sets import TypeSets
 from retainer.data.spans import Span
 from retainer.data.texts import Texts
-from retainer.decimals import decimals
+from retainer.metrics.f1 import Score
+from retainer.metrics.few import is_few
 from retainer.metrics.significance import count_entities
-from retainer.plurals import amount
 from retainer.workbench.annotation import Annotation
 from retainer.workbench.texts import StoredText
-
-MAX_DROP = 2.0
-"""Points of F1 that an old type may lose."""
-MIN_GAIN = 50.0
-"""F1 that a new type must have."""
-MIN_AGREEMENT = 90.0
-"""Percent to which the versions must agree on old types that no decision tells anything about."""
+from retainer.workbench.verdict import Scope, Verdict, verdict_of
 
 _Spans = Sequence[Span]
 
@@ -50,10 +43,28 @@ class ComparedText:
 
 @dataclass(frozen=True)
 class TypesOfBoth:
-    """What the two versions find."""
+    """What the two versions have learned to find."""
 
     old: tuple[str, ...]
     new: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TypeRow:
+    """How both versions do on a type, and on how much that is measured."""
+
+    type: str
+    before: float | None
+    """F1 in percent; None for a version that never learned the type."""
+    after: float | None
+    scope: Scope
+    real: bool
+    """Whether the difference is more than chance gives."""
+
+    @property
+    def few(self) -> bool:
+        """Whether there are too few entities to tell anything by the scores."""
+        return is_few(self.scope.entities)
 
 
 @dataclass(frozen=True)
@@ -64,31 +75,32 @@ class VersionComparison:
     """Over all texts; scores over those with a decision."""
     judged: int
     """Texts with a decision."""
-    use: bool
-    sentence: str
-
-    @property
-    def scores(self) -> Iterator[tuple[str, TypeComparison]]:
-        """Iterate over the types that could be scored."""
-        scored = self.difference.scored
-        if scored is not None:
-            yield from (*scored.kept.items(), *scored.gained.items())
+    rows: tuple[TypeRow, ...]
+    """The types with an entity in a text in which they are complete."""
+    verdict: Verdict
 
 
 def compare_versions(types: TypesOfBoth, texts: Sequence[ComparedText]) -> VersionComparison:
     """Compare what two versions find in texts that were held back."""
     judged = [one for one in texts if one.annotation is not None]
+    scopes = _scopes(judged)
     sets = TypeSets.of(types.old, types.new, Texts(()))
-    sets = replace(sets, annotated=_annotated(judged))
+    sets = replace(sets, annotated=tuple(scopes))
     plain = compare_predictions(replace(sets, annotated=None), [one.case for one in texts])
     difference = replace(plain, types=sets, scored=_scored(sets, judged))
-    use, sentence = _verdict(difference, len(judged))
-    return VersionComparison(difference, len(judged), use, sentence)
+    rows = tuple(_rows(difference, judged, scopes))
+    return VersionComparison(difference, len(judged), rows, verdict_of(difference, scopes))
 
 
-def _annotated(judged: Sequence[ComparedText]) -> tuple[str, ...]:
-    """Return the types with an entity in a text in which they are complete."""
-    return tuple(sorted({span.type for one in judged for span in _complete(one, _marked(one))}))
+def _scopes(judged: Sequence[ComparedText]) -> dict[str, Scope]:
+    """Return on how much each type is scored, of those with an entity in a text in which they are complete."""
+    scopes = dict[str, Scope]()
+    for one in judged:
+        entities = [span.type for span in _complete(one, _marked(one))]
+        for type_ in one.annotation.complete if one.annotation else ():
+            before = scopes.get(type_, Scope())
+            scopes[type_] = Scope(before.entities + entities.count(type_), before.texts + 1)
+    return {type_: scope for type_, scope in sorted(scopes.items()) if scope.entities}
 
 
 def _marked(one: ComparedText) -> _Spans:
@@ -102,58 +114,32 @@ def _complete(one: ComparedText, spans: _Spans) -> list[Span]:
 
 
 def _scored(types: TypeSets, judged: Sequence[ComparedText]) -> ScoredComparison | None:
-    names = (*types.kept, *types.learned)
+    """Score the types that the new version has learned; what it never learned, it cannot have forgotten."""
+    kept = [type_ for type_ in types.kept if type_ not in types.dropped]
+    names = (*kept, *types.learned)
     if not names:
         return None
     gold = [_complete(one, _marked(one)) for one in judged]
     before = count_entities(gold, [_complete(one, one.old) for one in judged], names)
     after = count_entities(gold, [_complete(one, one.new) for one in judged], names)
-    return score_versions(before, after, types.kept, types.learned)
+    return score_versions(before, after, kept, types.learned)
 
 
-def _verdict(difference: Difference, judged: int) -> tuple[bool, str]:
-    """Say yes or no, and why."""
-    types, problems, reasons = difference.types, list[str](), list[str]()
-    on = f"on {amount(judged, 'held-back text')} with a decision"
-    for gates, measurable in (
-        (Gates(max_drop=MAX_DROP), bool(types.kept)),
-        (Gates(min_gain=MIN_GAIN), bool(types.learned)),
-    ):
-        if measurable:
-            problems += [phrase for one in gates.outcomes(difference) for phrase in one.broken.values()]
-    if types.kept:
-        reasons.append(f"old types that can be scored ({', '.join(types.kept)}) keep their F1")
-    if types.learned:
-        scored = difference.scored
-        gained = {} if scored is None else scored.gained
-        reasons.append(", ".join(f"{type_} is found with F1 {decimals(gained[type_].new.f1, 1)}" for type_ in gained))
-    unscored, drifted = _unscored(difference)
-    problems += drifted
-    reasons += unscored
-    if problems:
-        return False, f"No: {'; '.join(problems)}{f' ({on})' if judged else ''}."
-    if not reasons:
-        return False, (
-            "No: whether it is better is not known yet; decide about some of the texts that are held back, and say "
-            "which types are complete in them."
-        )
-    return True, f"Yes: {'; '.join(reasons)}{f' ({on})' if types.kept or types.learned else ''}."
+def _rows(difference: Difference, judged: Sequence[ComparedText], scopes: dict[str, Scope]) -> Iterator[TypeRow]:
+    """Yield the types that both know, then those that are new, that the new version lacks, and that neither knows."""
+    scored, types = difference.scored, difference.types
+    both: dict[str, TypeComparison] = {} if scored is None else {**scored.kept, **scored.gained}
+    for type_, one in both.items():
+        yield TypeRow(type_, None if one.old is None else one.old.f1, one.new.f1, scopes[type_], one.real)
+    lacking = [type_ for type_ in types.dropped if type_ in scopes]
+    for type_, f1 in zip(lacking, _old_scores(lacking, judged), strict=True):
+        yield TypeRow(type_, f1, None, scopes[type_], False)
+    for type_ in types.unknown:
+        yield TypeRow(type_, None, None, scopes[type_], False)
 
 
-def _unscored(difference: Difference) -> tuple[list[str], list[str]]:
-    """Hold the agreement on old types without annotation against its limit: what speaks for, and what against."""
-    types = difference.types
-    found = {
-        type_: one.agreement
-        for type_, one in difference.agreements.items()
-        if type_ not in types.kept and one.agreement is not None
-    }
-    drifted = [
-        f"of {type_} the versions agree on {decimals(agreement, 1)} % alone, and no decision says which is right"
-        for type_, agreement in found.items()
-        if agreement < MIN_AGREEMENT
-    ]
-    if not found or drifted:
-        return [], drifted
-    least = min(found.values())
-    return [f"both agree on at least {decimals(least, 1)} % of {', '.join(found)}"], []
+def _old_scores(types: Sequence[str], judged: Sequence[ComparedText]) -> list[float]:
+    """Return the F1 of the old version on types that it alone knows."""
+    gold = [_complete(one, _marked(one)) for one in judged]
+    counts = count_entities(gold, [_complete(one, one.old) for one in judged], types).sum(0)
+    return [Score(*map(int, row)).f1 for row in counts]

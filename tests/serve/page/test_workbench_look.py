@@ -6,6 +6,7 @@ from browsing import EVIL_TYPE, contrasts, tab
 from playwright.sync_api import expect
 
 from retainer.data.generated import generate
+from retainer.data.spans import Span
 from retainer.workbench.annotation import Annotation
 
 TEXTS = [" ".join(one.words) for one in generate(30, seed=31, types=["artist", "city"])]
@@ -141,6 +142,50 @@ def test_types_are_added_renamed_and_coloured_in_place(page, bench):
     page.fill("#types-rows li:nth-child(1) input", "town")
     press(page, "Enter")
     expect(page.locator("#workbench-alert")).to_contain_text("already")
+
+
+def test_a_type_written_twice_is_noticed_merged_and_one_that_nothing_needs_removed(page, bench):
+    page.click("details:has(#types-rows) summary")
+    page.fill("#types-new", "City")
+    press(page, "Enter")
+    status(page, "There is city already.")
+    assert bench.project.types.names() == ("artist", "city")
+    page.click("#types-similar button")
+    press(page, "Enter")  # the dialog has the name already
+    status(page, "The type City is new.")
+    text = number(page)
+    bench.project.annotations.write(text, Annotation((Span(0, 4, "City"),), True), seen=0, who="Bo")
+    page.click("button[aria-label='Remove City']")
+    expect(page.locator("#workbench-alert")).to_contain_text("1 text has entities of 'City'")
+    page.select_option("#types-merge-from", "City")
+    page.select_option("#types-merge-into", "city")
+    page.click("#types-merge button")
+    status(page, "City is part of city now.")
+    expect(page.locator("#types-rows li")).to_have_count(2)
+    assert {span.type for span in said(bench, text).annotation.entities} == {"city"}
+    page.fill("#types-new", "dish")
+    press(page, "Enter")
+    page.click("button[aria-label='Remove dish']")
+    status(page, "The type dish is removed.")
+    page.click("button[aria-label='Remove artist']")
+    expect(page.locator("#workbench-alert")).to_contain_text("v2, which is in use, finds 'artist'")
+    assert bench.project.types.names() == ("artist", "city")
+
+
+def test_texts_that_a_new_type_leaves_incomplete_are_found(page, bench):
+    for text in (3, 4, 5):
+        bench.project.annotations.write(text, Annotation((), True, ("artist", "city")), seen=0, who="Bo")
+    page.click("details:has(#types-rows) summary")
+    expect(page.locator("#bench-facts")).to_contain_text("3 decided", timeout=8_000)
+    page.fill("#types-new", EVIL_TYPE)
+    press(page, "Enter", "Enter")
+    status(page, "3 decided texts are not complete for it: Show in All texts lists them.")
+    assert page.locator("#texts-incomplete option").count() == 1
+    page.select_option("#texts-decided", index=3)
+    expect(page.locator("#texts-count")).to_have_text("3 texts")
+    expect(page.locator("#texts-list li").first).to_have_attribute("data-text", "3")
+    page.select_option("#texts-decided", "")
+    expect(page.locator("#texts-count")).to_have_text("30 texts")
 
 
 def test_a_refused_mark_adds_no_type_to_the_project(page, bench):

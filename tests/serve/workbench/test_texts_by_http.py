@@ -102,6 +102,21 @@ def test_types_are_added_renamed_and_coloured(one):
     assert one.refused("/types", "who", action="add", name="x", who=" ") == "invalid_request"
 
 
+def test_types_are_merged_and_removed(one):
+    one.post("/annotate", id=1, revision=0, annotation=said(PARIS), who="ann")
+    one.refused("/types", "there is 'city' already", action="add", name="City", who="ann")
+    one.post("/types", action="add", name="City", who="ann", confirmed=True)
+    one.refused("/types", "name it as into", action="merge", name="city", who="ann")
+    [only] = one.post("/types", action="merge", name="city", into="City", who="bob")["types"]
+    assert (only["name"], only["entities"]) == ("City", 1)
+    assert one.get("/texts/1/history")["changes"][-1]["who"] == "bob"
+    one.refused("/types", "1 text has entities of 'City'", action="remove", name="City", who="ann")
+    one.post("/undo", who="bob")
+    assert [type_["name"] for type_ in one.get("")["types"]] == ["city", "City"], "undo brings it back"
+    [only] = one.post("/types", action="remove", name="City", who="ann")["types"]
+    assert only["name"] == "city"
+
+
 def test_pages_search_and_decisions(empty):
     empty.post("/texts", texts=[f"text number {at}" for at in range(1, 31)])
     page = empty.get("/texts?limit=10&after=10")
@@ -116,6 +131,21 @@ def test_pages_search_and_decisions(empty):
     assert (
         empty.respond("GET", "/v1/project/texts/99").json()["error"]["message"] == "there is no text 99 in this project"
     )
+
+
+def test_decided_texts_that_are_not_complete_for_a_type_are_found(empty):
+    empty.post("/texts", texts=[f"text number {at}" for at in range(1, 6)])
+    for name in ("city", "dish"):
+        empty.post("/types", action="add", name=name, who="ann")
+    for text, complete in ((1, ["city"]), (2, []), (3, ["city", "dish"])):
+        empty.post("/annotate", id=text, revision=0, annotation={**said(), "complete": complete}, who="ann")
+    empty.post("/annotate", id=4, revision=0, annotation=said(decided=False), who="ann")
+    found = empty.get("/texts?incomplete=dish")
+    assert [one["id"] for one in found["items"]] == [1, 2] and found["count"] == 2
+    assert [one["id"] for one in empty.get("/texts?incomplete=city")["items"]] == [2]
+    assert [one["id"] for one in empty.get("/texts?incomplete=dish&search=number%201")["items"]] == [1]
+    assert "there is no type 'town'" in empty.respond("GET", "/v1/project/texts?incomplete=town").text
+    assert empty.post("/check")["incomplete"] == {"city": 1, "dish": 2}
 
 
 def test_a_page_begins_anywhere(empty):

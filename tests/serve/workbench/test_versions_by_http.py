@@ -26,7 +26,9 @@ def test_a_comparison_says_yes_or_no_and_why(decided):
     assert found["gold"]["texts"] == decided.get("")["texts"]["held_back"] > 10
     scores = {one["type"]: one for one in found["gold"]["types"]}
     assert set(scores) == {"artist", "city"} and scores["city"]["before"] is None and scores["artist"]["gold"] > 0
-    assert isinstance(found["verdict"]["use"], bool) and found["verdict"]["sentence"].startswith(("Yes: ", "No: "))
+    assert all(0 < one["texts"] <= found["gold"]["texts"] for one in scores.values())
+    verdict, begins = found["verdict"], {"yes": "Yes: ", "no": "No: ", "unknown": "Not enough evidence: "}
+    assert verdict["use"] == (verdict["answer"] == "yes") and verdict["sentence"].startswith(begins[verdict["answer"]])
     kinds = {change["kind"] for one in found["sentences"] for change in one["changes"]}
     assert "gained" in kinds and found["texts"]["gained"] > 0 and found["texts"]["agreement"] > 0
     assert decided.get("/compare?old=v1&new=v2") == found and len(decided.served.comparisons) == 1

@@ -25,6 +25,11 @@ export class Project {
     for (const listener of this.listeners) listener();
   }
 
+  /** How many texts with a decision are not complete for a type. */
+  openFor(name) {
+    return this.texts.decided - (this.types.find((type) => type.name === name)?.complete ?? 0);
+  }
+
   get typeNames() {
     return this.types.map((type) => type.name);
   }
@@ -46,10 +51,11 @@ export class Project {
   }
 
   /** Return texts from a place in the list on: all, those with some words in them, those with or without a decision. */
-  page({ at, search, decided, limit }) {
+  page({ at, search, decided, incomplete, limit }) {
     const query = new URLSearchParams({ at, limit });
     if (search) query.set("search", search);
     if (decided) query.set("decided", decided);
+    if (incomplete) query.set("incomplete", incomplete);
     return get(`v1/project/texts?${query}`);
   }
 

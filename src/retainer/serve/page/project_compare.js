@@ -52,10 +52,11 @@ export class ProjectCompare {
     this.answer = answer;
     const { verdict, gold, texts, sentences } = answer;
     byId("against-verdict").textContent = verdict.sentence;
-    byId("against-verdict").className = verdict.use ? "verdict yes" : "verdict no";
+    byId("against-verdict").className = `verdict ${verdict.answer}`;
     byId("against-use").replaceChildren("Use ", nameNode(answer.new));
     byId("against-use").disabled = answer.new === this.project.in_use;
-    byId("against-gold").textContent = `F1 on the ${plural(gold.texts, "complete text")} held back for this:`;
+    const heldBack = plural(gold.texts, "decided text");
+    byId("against-gold").textContent = `F1 on the ${heldBack} held back: each type on those complete for it`;
     byId("against-types").replaceChildren(...gold.types.map((row) => this.row(row)));
     byId("against-table").hidden = !gold.types.length;
     byId("against-counts").replaceChildren(
@@ -67,12 +68,10 @@ export class ProjectCompare {
     byId("against-verdict").focus({ preventScroll: true });
   }
 
-  row({ type, before, after, gold, real }) {
+  row(one) {
+    const { type, before, after, gold, texts } = one;
     const chip = node("span", { class: `chip c${this.project.style(type).hue}` }, nameNode(type));
-    const known = [before, after].every((one) => typeof one === "number");
-    const chance = real === false && signed(after - before) !== "0.0" ? " (may be chance)" : "";
-    const change = known ? `${signed(after - before)}${chance}` : "new";
-    const cells = [score(before), score(after), change, String(gold ?? "–")];
+    const cells = [score(before), score(after), change(one), String(gold), String(texts)];
     return node("tr", {}, node("th", { scope: "row" }, chip), cells.map((cell) => node("td", {}, cell)));
   }
 
@@ -94,19 +93,28 @@ export class ProjectCompare {
 }
 
 /** An entity of one side, with how it changed. */
-function mark(change, which) {
+function mark(changed, which) {
   const named = (one) => one && { ...one, entity_group: one.entity_group ?? one.type };
-  const { start, end, entity_group: type } = named(change[which]);
-  const note = changeNote({ kind: change.kind, old: named(change.old), new: named(change.new) }, which);
-  return { start, end, type, kind: change.kind, note };
+  const { start, end, entity_group: type } = named(changed[which]);
+  const note = changeNote({ kind: changed.kind, old: named(changed.old), new: named(changed.new) }, which);
+  return { start, end, type, kind: changed.kind, note };
 }
 
 function score(f1) {
   return typeof f1 === "number" ? f1.toFixed(1) : "–";
 }
 
-function signed(change) {
-  const rounded = Math.abs(change).toFixed(1);
+/** Say how a score changed, and whether that means anything; a type that one side never learned is no drop. */
+function change({ before, after, real, few }) {
+  if (before === null) return after === null ? "–" : "new";
+  if (after === null) return "not learned";
+  const moved = signed(after - before);
+  if (moved === "0.0" || (real && !few)) return moved;
+  return `${moved} (${few ? "too few to tell" : "may be chance"})`;
+}
+
+function signed(points) {
+  const rounded = Math.abs(points).toFixed(1);
   if (rounded === "0.0") return rounded;
-  return `${change > 0 ? "+" : "−"}${rounded}`;
+  return `${points > 0 ? "+" : "−"}${rounded}`;
 }

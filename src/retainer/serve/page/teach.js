@@ -38,17 +38,15 @@ export class Teach {
     });
   }
 
-  drawCheck({ findings, train, pool, held_back: heldBack, new_types: fresh, why_not: whyNot }) {
-    const entities = Object.entries(train.entities).flatMap(([type, count], at) => [
-      at ? ", " : "",
-      nameNode(type),
-      ` ${count}`,
-    ]);
+  drawCheck({ findings, train, pool, held_back: heldBack, new_types: fresh, incomplete, why_not: whyNot }) {
+    const entities = counted(train.entities);
+    const open = counted(incomplete);
     const facts = [
       ["taught from", [plural(train.texts, "decided text"), ...(entities.length ? [" (", ...entities, ")"] : [])]],
       ["new types", fresh.length ? fresh.flatMap((type, at) => [at ? ", " : "", nameNode(type)]) : ["none"]],
       ["pool of texts without a decision", [plural(pool, "text")]],
       ["held back to compare", [plural(heldBack, "text")]],
+      ...(open.length ? [["decided, but not complete for", open]] : []),
     ];
     byId("teach-findings").replaceChildren(
       node(
@@ -113,4 +111,9 @@ export class Teach {
     const rest = [more ? ` and ${more} more` : "", quote ? `: “${visible(quote)}”` : ""];
     return [...links, ...rest, remark ? ` (${visible(remark)})` : ""];
   }
+}
+
+/** Draw numbers by type. */
+function counted(numbers) {
+  return Object.entries(numbers).flatMap(([type, count], at) => [at ? ", " : "", nameNode(type), ` ${count}`]);
 }

@@ -16,8 +16,22 @@ export class TextsList {
     this.box.append(this.space);
     byId("texts-search").addEventListener("input", () => this.soon());
     byId("texts-decided").addEventListener("change", () => this.start());
+    project.onChange(() => this.offer());
     this.box.addEventListener("scroll", () => this.fill(), { passive: true });
     this.box.addEventListener("keydown", (event) => this.onKey(event));
+  }
+
+  /** Offer the decided texts that are not complete for a type, where there are some. */
+  offer() {
+    const [select, place] = [byId("texts-decided"), byId("texts-incomplete")];
+    const chosen = select.selectedOptions[0]?.dataset.type;
+    const names = this.project.typeNames.filter((name) => name === chosen || this.project.openFor(name));
+    const drawn = JSON.stringify(names);
+    if (drawn === this.offered) return;
+    this.offered = drawn;
+    const option = (name) => node("option", { "data-type": name, selected: name === chosen }, visible(name));
+    place.replaceChildren(...names.map(option));
+    place.hidden = !names.length;
   }
 
   /** Search when the person stops typing. */
@@ -80,9 +94,12 @@ export class TextsList {
   }
 
   async load(at) {
-    const [search, decided] = [byId("texts-search").value.trim(), byId("texts-decided").value];
+    const search = byId("texts-search").value.trim();
+    const [shown] = byId("texts-decided").selectedOptions;
+    const incomplete = shown?.dataset.type;
+    const decided = incomplete === undefined ? shown?.value : "";
     try {
-      return await this.project.page({ at, search, decided, limit: PAGE_SIZE });
+      return await this.project.page({ at, search, decided, incomplete, limit: PAGE_SIZE });
     } catch (error) {
       this.notices.reportError(error);
       return null;

@@ -1,6 +1,7 @@
-/** The types of the project: added, renamed and coloured in place. */
+/** The types of the project: added, renamed, coloured, merged and removed in place. */
 
-import { button, byId, node, visible } from "./dom.js";
+import { button, byId, nameNode, node, plural, visible } from "./dom.js";
+import { UserError } from "./errors.js";
 
 const COLOURS = ["blue", "vermillion", "green", "purple", "orange", "sky", "grey"];
 
@@ -13,16 +14,40 @@ export class TypeEditor {
       const field = byId("types-new");
       const name = field.value.trim();
       field.value = "";
-      if (name) this.change({ action: "add", name }, `The type ${visible(name)} is new.`);
+      if (name) this.add(name);
+    });
+    byId("types-merge").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.merge();
     });
     project.onChange(() => this.draw());
+  }
+
+  /** Add a type; where another one has nearly the same name, only if the person wants both. */
+  add(name, confirmed = false) {
+    const like = this.project.typeNames.find((other) => other !== name && folded(other) === folded(name));
+    const place = byId("types-similar");
+    place.hidden = !like || confirmed;
+    if (place.hidden) return this.change({ action: "add", name, confirmed }, () => this.welcome(name));
+    this.notices.report(`There is ${visible(like)} already.`);
+    const both = button(`Add ${visible(name)} all the same`, () => this.add(name, true));
+    place.replaceChildren(nameNode(name), ": there is ", nameNode(like), " already. ", both);
+    return both.focus();
+  }
+
+  /** Say that a type is new, and what that means for texts that were decided before. */
+  welcome(name) {
+    const count = this.project.openFor(name);
+    const open = `${plural(count, "decided text is", "decided texts are")} not complete for it`;
+    return `The type ${visible(name)} is new.${count ? ` ${open}: Show in All texts lists them.` : ""}`;
   }
 
   /** Change a type; a text that is open is saved before and shown anew, since its entities have the new name. */
   change(request, message) {
     return this.look.act(async () => {
       const { sheet } = this.look;
-      if (request.action === "rename") await this.look.leave();
+      const relabels = ["rename", "merge"].includes(request.action);
+      if (relabels) await this.look.leave();
       try {
         await this.project.changeType(request);
       } catch (error) {
@@ -30,8 +55,8 @@ export class TypeEditor {
         this.notices.report("");
         throw error;
       }
-      if (request.action === "rename" && sheet) this.look.show(await this.project.text(sheet.id));
-      this.notices.report(message);
+      if (relabels && sheet) this.look.show(await this.project.text(sheet.id));
+      this.notices.report(typeof message === "function" ? message() : message);
     });
   }
 
@@ -42,6 +67,7 @@ export class TypeEditor {
     if (!always && (drawn === this.drawn || table.contains(document.activeElement))) return;
     this.drawn = drawn;
     table.replaceChildren(...this.project.types.map((type) => this.row(type)));
+    this.drawMerge();
   }
 
   row({ name, colour, entities, complete }) {
@@ -69,6 +95,34 @@ export class TypeEditor {
     form.append(node("span", { class: "swatch", "aria-hidden": "true" }), field, save, select);
     form.append(node("span", { class: "muted" }, count));
     form.addEventListener("submit", rename);
+    const remove = async () => {
+      await this.change({ action: "remove", name }, `The type ${label} is removed.`);
+      this.draw(true);
+    };
+    form.append(button("Remove", remove, { "aria-label": `Remove ${label}` }));
     return node("li", {}, form);
   }
+
+  /** Make a type part of another, in all texts. */
+  merge() {
+    const [name, into] = ["types-merge-from", "types-merge-into"].map((id) => byId(id).value);
+    if (name === into) return this.notices.reportError(new UserError("Choose two different types to merge."));
+    return this.change({ action: "merge", name, into }, `${visible(name)} is part of ${visible(into)} now.`);
+  }
+
+  /** Offer all types to merge. */
+  drawMerge() {
+    const names = this.project.typeNames;
+    byId("types-merge").hidden = names.length < 2;
+    for (const id of ["types-merge-from", "types-merge-into"]) {
+      const { value } = byId(id);
+      byId(id).replaceChildren(...names.map((name) => node("option", { value: name }, visible(name))));
+      byId(id).value = names.includes(value) ? value : names.at(id.endsWith("from") ? -1 : 0);
+    }
+  }
+}
+
+/** A name without what is easily written in two ways. */
+function folded(name) {
+  return name.toLowerCase().replace(/[\s_-]/gu, "");
 }

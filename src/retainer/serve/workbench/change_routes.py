@@ -20,6 +20,7 @@ from retainer.serve.workbench.refusals import conflict_error, in_thread, post_an
 from retainer.serve.workbench.served_project import ServedProject
 from retainer.workbench.annotation import AnnotatedText, Annotation, Conflict
 from retainer.workbench.project import Project
+from retainer.workbench.type_removal import remove_type
 
 
 def change_routes(served: ServedProject, settings: Settings) -> APIRouter:
@@ -41,7 +42,10 @@ def change_routes(served: ServedProject, settings: Settings) -> APIRouter:
 
     @router.post("/types", responses=post_answers(TypesAnswer))
     async def change_type(request: ChangeType) -> Response:
-        """Add a type, or give one another name or colour."""
+        """Add a type, give one another name or colour, merge it into another, or remove it.
+
+        A merge changes every text with an entity of the type, as a change of `who` that can be undone text by text.
+        """
         await in_thread(lambda: _change_type(served.project, request))
         return json_response({"types": await in_thread(lambda: type_documents(served.project))})
 
@@ -92,13 +96,39 @@ def _annotation(given: WrittenAnnotation) -> Annotation:
 
 
 def _change_type(project: Project, request: ChangeType) -> None:
-    if request.action == "add":
-        project.types.add(request.name, request.who, request.colour)
-    elif request.action == "rename":
-        if request.new_name is None:
-            raise InputError("a type is renamed to a new_name; give one")
-        project.types.rename(request.name, request.new_name, request.who)
-    else:
-        if request.colour is None:
-            raise InputError("a type gets another colour; give one")
-        project.types.recolour(request.name, request.colour, request.who)
+    _TYPE_CHANGES[request.action](project, request)
+
+
+def _add(project: Project, request: ChangeType) -> None:
+    project.types.add(request.name, request.who, request.colour, confirmed=request.confirmed)
+
+
+def _rename(project: Project, request: ChangeType) -> None:
+    if request.new_name is None:
+        raise InputError("a type is renamed to a new_name; give one")
+    project.types.rename(request.name, request.new_name, request.who, confirmed=request.confirmed)
+
+
+def _recolour(project: Project, request: ChangeType) -> None:
+    if request.colour is None:
+        raise InputError("a type gets another colour; give one")
+    project.types.recolour(request.name, request.colour, request.who)
+
+
+def _merge(project: Project, request: ChangeType) -> None:
+    if request.into is None:
+        raise InputError("a type is merged into another one; name it as into")
+    project.types.merge(request.name, request.into, request.who)
+
+
+def _remove(project: Project, request: ChangeType) -> None:
+    remove_type(project, request.name, request.who)
+
+
+_TYPE_CHANGES: dict[str, Callable[[Project, ChangeType], None]] = {
+    "add": _add,
+    "rename": _rename,
+    "recolour": _recolour,
+    "merge": _merge,
+    "remove": _remove,
+}

@@ -23,6 +23,7 @@ from retainer.workbench.project import Project
 
 MOST_ITEMS = 200
 """Texts of a page."""
+_INCOMPLETE = "A type: those with a decision in which not every entity of it is marked."
 TextNumber = Annotated[int, Path(ge=1, lt=2**63)]
 After = Annotated[int, Query(ge=0, lt=2**63, description="Go on behind this number.")]
 Skipped = Annotated[str, Query(max_length=10_000, pattern=r"^([0-9]{1,18}(,[0-9]{1,18})*)?$")]
@@ -62,9 +63,10 @@ def text_routes(served: ServedProject) -> APIRouter:
         search: Annotated[str, Query(max_length=1000)] = "",
         decided: bool | None = None,
         at: Annotated[int, Query(ge=0, lt=2**63, description="Pass over so many first.")] = 0,
+        incomplete: Annotated[str, Query(max_length=500, description=_INCOMPLETE)] = "",
     ) -> Response:
         """Return the next texts behind one: all, those that have a part, those with or without a decision."""
-        found = await in_thread(lambda: _page(served.project, after, limit, search, decided, at))
+        found = await in_thread(lambda: _page(served.project, after, limit, search, decided, at, incomplete))
         return await asyncio.to_thread(json_response, found)
 
     @router.get("/{id}", responses=get_answers(Item))
@@ -107,11 +109,14 @@ def _facts(project: Project) -> dict[str, Any]:
         }
 
 
-def _page(project: Project, after: int, limit: int, search: str, decided: bool | None, at: int) -> dict[str, Any]:
+def _page(
+    project: Project, after: int, limit: int, search: str, decided: bool | None, at: int, incomplete: str
+) -> dict[str, Any]:
     with project.database.reading():
-        texts = project.texts.page(after, limit + 1, search, decided, at)
+        type_ = project.types.number(incomplete) if incomplete else None
+        texts = project.texts.page(after, limit + 1, search, decided, at, type_)
         said = project.annotations.many([text.id for text in texts])
-        count = project.texts.count(search, decided)
+        count = project.texts.count(search, decided, type_)
     items = [item_document(text, said[text.id]) for text in texts[:limit]]
     return {"items": items, "more": len(texts) > limit, "count": count}
 

@@ -47,8 +47,7 @@ def _join(project: Project, registry: Registry, name: str, path: str) -> None:
     with project.database.writing():
         if name not in {version.name for version in project.versions.all()}:
             project.versions.add(name, served.hash, types=served.version.types, elsewhere=path)
-        renamed = project.types.renamed()
-        project.types.ensure((type_ for type_ in served.version.types if type_ not in renamed), STARTER)
+        project.types.ensure_found(served.version.types, STARTER)
 
 
 def _load_in_use(project: Project, registry: Registry) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from retainer.serve.responses import ErrorDetail
 from retainer.serve.schemas import ResponseModel
@@ -175,11 +175,16 @@ class ScoredType(ResponseModel):
 
     type: str
     before: float | None
-    after: float
+    """Null for a version that never learned the type; ``after`` too."""
+    after: float | None
     gold: int
     """Entities in the texts it was measured on."""
+    texts: int
+    """Those texts: held back, decided and complete for the type."""
     real: bool
     """Whether the difference is more than chance gives."""
+    few: bool
+    """Whether there are too few entities to tell anything."""
 
 
 class GoldAnswer(ResponseModel):
@@ -201,6 +206,8 @@ class Verdict(ResponseModel):
     """Whether to use the newer version, and why."""
 
     use: bool
+    answer: Literal["yes", "no", "unknown"]
+    """``unknown`` where there is not enough evidence for either."""
     sentence: str
 
 

@@ -61,9 +61,15 @@ class Reverse(StrictRequest):
 class ChangeType(StrictRequest):
     """Something to do to a type."""
 
-    action: Literal["add", "rename", "recolour"]
+    action: Literal["add", "rename", "recolour", "merge", "remove"] = Field(
+        description="merge makes it part of another; remove takes out one that no entity has."
+    )
     name: BoundedName
     new_name: BoundedName | None = Field(None, description="For rename.")
+    into: BoundedName | None = Field(None, description="For merge: the type that it becomes part of.")
+    confirmed: bool = Field(
+        False, description="For add and rename: whether the name may differ only by case or spaces from another."
+    )
     colour: Annotated[int, Field(ge=0, lt=10_000)] | None = Field(None, description="For recolour, and perhaps add.")
     who: Who
 

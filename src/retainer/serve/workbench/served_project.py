@@ -14,6 +14,7 @@ from retainer.serve.workbench.refusals import in_thread, refusal
 from retainer.workbench.next_texts import FoundEntities
 from retainer.workbench.project import Project
 from retainer.workbench.texts import StoredText
+from retainer.workbench.versions import ProjectVersion
 
 MOST_LOADED = 4
 """Versions in memory at once, the one in use among them; the one that was asked for least recently goes first."""
@@ -68,7 +69,7 @@ class ServedProject:
         """Put a version into use: loaded first, recorded then, and from the next request on it answers."""
         async with self._switching:
             await self.version(name)
-            await in_thread(lambda: self.project.versions.use(name, who))
+            await in_thread(lambda: self._used(self.project.versions.use(name, who), who))
             return self._lead(name)
 
     async def go_back(self, who: str) -> str:
@@ -76,8 +77,12 @@ class ServedProject:
         async with self._switching:
             before = await in_thread(self.project.versions.require_before)
             await self.version(before.name)
-            await in_thread(lambda: self.project.versions.go_back(who))
+            await in_thread(lambda: self._used(self.project.versions.go_back(who), who))
             return self._lead(before.name)
+
+    def _used(self, version: ProjectVersion, who: str) -> None:
+        """Let a type be there again that was removed, where the version finds it."""
+        self.project.types.ensure_found(version.types, who)
 
     def _lead(self, name: str) -> str:
         self.registry.lead(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from retainer.comparison.changes import CHANGE_KINDS, Case, Change
@@ -47,10 +47,7 @@ async def _compared(served: ServedProject, old: ServedVersion, new: ServedVersio
     texts, said, names = await in_thread(lambda: _held_back(served))
     before = await served.predictions.found(old, texts, names)
     after = await served.predictions.found(new, texts, names)
-    types = TypesOfBoth(
-        tuple(names.get(type_, type_) for type_ in old.version.types),
-        tuple(names.get(type_, type_) for type_ in new.version.types),
-    )
+    types = TypesOfBoth(*(_learned(one, names) for one in (old, new)))
     compared = [
         ComparedText(
             text,
@@ -61,6 +58,11 @@ async def _compared(served: ServedProject, old: ServedVersion, new: ServedVersio
         for text in texts
     ]
     return await asyncio.to_thread(compare_versions, types, compared)
+
+
+def _learned(served: ServedVersion, names: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what a version was taught to find, by the names of today, under which two may have become one."""
+    return tuple(dict.fromkeys(names.get(type_, type_) for type_ in served.version.learned_types))
 
 
 def _held_back(served: ServedProject) -> tuple[Sequence[StoredText], dict[int, AnnotatedText], dict[str, str]]:
@@ -77,13 +79,15 @@ def _document(found: VersionComparison, old: str, new: str) -> dict[str, Any]:
     difference = found.difference
     scores = [
         {
-            "type": type_,
-            "before": None if one.old is None else one.old.f1,
-            "after": one.new.f1,
-            "gold": one.new.support,
+            "type": one.type,
+            "before": one.before,
+            "after": one.after,
+            "gold": one.scope.entities,
+            "texts": one.scope.texts,
             "real": one.real,
+            "few": one.few,
         }
-        for type_, one in found.scores
+        for one in found.rows
     ]
     return {
         "old": old,
@@ -95,7 +99,7 @@ def _document(found: VersionComparison, old: str, new: str) -> dict[str, Any]:
             "agreement": difference.agreement,
         },
         "sentences": list(_sentences(found)),
-        "verdict": {"use": found.use, "sentence": found.sentence},
+        "verdict": {"use": found.verdict.use, "answer": found.verdict.answer, "sentence": found.verdict.sentence},
     }
 
 

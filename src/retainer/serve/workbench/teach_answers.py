@@ -79,5 +79,7 @@ class CheckAnswer(ResponseModel):
     pool: int
     held_back: int
     new_types: list[str]
+    incomplete: dict[str, int]
+    """Texts with a decision that are not complete for a type, by type; ``incomplete`` of /texts lists them."""
     ready: bool
     why_not: str | None

@@ -93,6 +93,7 @@ def _ready(found: Readiness) -> dict[str, Any]:
         "pool": found.pool,
         "held_back": found.held_back,
         "new_types": list(found.new_types),
+        "incomplete": dict(found.incomplete),
         "ready": found.ready,
         "why_not": found.why_not or None,
     }
