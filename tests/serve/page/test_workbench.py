@@ -93,6 +93,10 @@ def test_from_a_text_file_to_a_version_in_use_and_back(chromium, empty, tmp_path
         expect(page.locator("#bench-facts")).to_contain_text("40 texts, 12 decided")
         assert empty.project.texts.count(decided=True) == 12
         taught(page, "v1")
+        page.click("#job a")
+        page.click("#against-go")
+        expect(page.locator("#against-verdict")).to_contain_text(": ")
+        assert [page.input_value(f"#against-{one}") for one in ("old", "new")] == ["", "v1"]
         page.click("#bench-parts a[href='#workbench/history']")
         page.click("#history-versions button")
         expect(page.locator("#workbench-status")).to_have_text("v1 is in use now.")

@@ -36,6 +36,14 @@ def test_a_comparison_says_yes_or_no_and_why(decided):
     assert "there is no version 'v9'" in decided.respond("GET", "/v1/project/compare?old=v1&new=v9").text
 
 
+def test_a_first_version_is_scored_alone(decided):
+    alone, beside = decided.get("/compare?new=v2"), decided.get("/compare?old=v1&new=v2")
+    scores = lambda found: {one["type"]: one["after"] for one in found["gold"]["types"]}  # noqa: E731
+    assert scores(alone) == scores(beside) and {one["before"] for one in alone["gold"]["types"]} == {None}
+    assert alone["old"] == "" and alone["texts"]["lost"] == alone["texts"]["kept"] == 0 < alone["texts"]["gained"]
+    assert "which is new, is found with F1" in alone["verdict"]["sentence"]
+
+
 def test_without_a_decision_it_does_not_pretend(bench):
     bench.post("/texts", texts=["hello there"])
     verdict = bench.get("/compare?old=v1&new=v2")["verdict"]

@@ -19,16 +19,18 @@ export class ProjectCompare {
     project.onChange(() => this.fill());
   }
 
-  /** Offer the versions: the one in use as old, the latest other one as new. */
+  /** Offer the versions: the one in use as old, the latest other one as new; a first one is scored alone. */
   fill(fresh = null) {
     const names = this.project.versions.map((version) => version.name);
     const [old, latest] = [this.old.value, fresh ?? this.new.value];
     for (const select of [this.old, this.new])
       select.replaceChildren(...names.map((name) => node("option", { value: name }, visible(name))));
+    this.old.prepend(node("option", { value: "" }, "nothing"));
     this.new.value = names.includes(latest) ? latest : (this.project.latest?.name ?? names.at(-1) ?? "");
     this.old.value = names.includes(old) && !fresh ? old : (this.project.in_use ?? names[0] ?? "");
-    byId("against-few").hidden = names.length > 1;
-    byId("against-go").disabled = names.length < 2;
+    if (names.length < 2) this.old.value = "";
+    byId("against-few").hidden = names.length > 0;
+    byId("against-go").disabled = !names.length;
   }
 
   /** Compare a version with the one in use. */
@@ -42,7 +44,8 @@ export class ProjectCompare {
     byId("against-answer").hidden = true;
     this.list.show([]);
     return this.notices.during("Comparing …", async (current) => {
-      const query = new URLSearchParams({ old: this.old.value, new: this.new.value });
+      const query = new URLSearchParams({ new: this.new.value });
+      if (this.old.value) query.set("old", this.old.value);
       const answer = await get(`v1/project/compare?${query}`);
       if (current()) this.draw(answer);
     });
@@ -87,7 +90,7 @@ export class ProjectCompare {
       "article",
       { class: "card" },
       node("h4", {}, textLink(id, this.onOpen), `: ${kinds}`),
-      node("div", { class: "sides" }, side("old"), side("new")),
+      node("div", { class: "sides" }, this.answer.old ? side("old") : "", side("new")),
     );
   }
 }

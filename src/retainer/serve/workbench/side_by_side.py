@@ -23,12 +23,12 @@ _KEPT_COMPARISONS = 8
 
 
 async def side_by_side(served: ServedProject, old: str, new: str) -> dict[str, Any]:
-    """Compare two versions; the same question about the same texts is answered at once."""
+    """Compare two versions, or one with nothing; the same question about the same texts is answered at once."""
     async with served.comparing:
-        versions = [await served.version(old), await served.version(new)]
-        key = (versions[0].hash, versions[1].hash, old, new, *await in_thread(lambda: _state(served)))
+        before, after = await served.version(old) if old else None, await served.version(new)
+        key = (before and before.hash, after.hash, old, new, *await in_thread(lambda: _state(served)))
         if key not in served.comparisons:
-            found = await _compared(served, versions[0], versions[1])
+            found = await _compared(served, before, after)
             document = await asyncio.to_thread(_document, found, old, new)
             while len(served.comparisons) >= _KEPT_COMPARISONS:
                 served.comparisons.pop(next(iter(served.comparisons)))
@@ -43,16 +43,16 @@ def _state(served: ServedProject) -> tuple[object, ...]:
         return project.annotations.last_change(), project.texts.count(), project.types.names()
 
 
-async def _compared(served: ServedProject, old: ServedVersion, new: ServedVersion) -> VersionComparison:
+async def _compared(served: ServedProject, old: ServedVersion | None, new: ServedVersion) -> VersionComparison:
     texts, said, names = await in_thread(lambda: _held_back(served))
-    before = await served.predictions.found(old, texts, names)
+    before = await served.predictions.found(old, texts, names) if old else {}
     after = await served.predictions.found(new, texts, names)
-    types = TypesOfBoth(*(_learned(one, names) for one in (old, new)))
+    types = TypesOfBoth(_learned(old, names) if old else (), _learned(new, names))
     compared = [
         ComparedText(
             text,
             said[text.id].annotation if said[text.id].annotation.decided else None,
-            sorted(before[text.id]),
+            sorted(before.get(text.id, ())),
             sorted(after[text.id]),
         )
         for text in texts

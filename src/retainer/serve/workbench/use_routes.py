@@ -18,6 +18,7 @@ from retainer.workbench.project import Project
 from retainer.workbench.teach_plan import taught_texts
 
 VersionName = Annotated[str, Query(min_length=1, max_length=500)]
+EarlierVersion = Annotated[str, Query(max_length=500, description="Leave it out to score the new one alone.")]
 
 
 def use_routes(served: ServedProject) -> APIRouter:
@@ -25,8 +26,8 @@ def use_routes(served: ServedProject) -> APIRouter:
     router = APIRouter(prefix="/v1/project")
 
     @router.get("/compare", responses=get_answers(ComparisonAnswer))
-    async def compare(old: VersionName, new: VersionName) -> Response:
-        """Compare two versions on texts that were held back, and say whether to use the new one."""
+    async def compare(new: VersionName, old: EarlierVersion = "") -> Response:
+        """Compare two versions on texts that were held back, or score one, and say whether to use the new one."""
         return json_response(await side_by_side(served, old, new))
 
     @router.post("/use", responses=post_answers(InUseAnswer))
