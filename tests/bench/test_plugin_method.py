@@ -51,5 +51,4 @@ def test_measured_resumed_and_reported_without_the_package(here, encoder, capsys
     (here / "plainplugin.py").unlink()
     assert main(["report", "out", "--markdown"]) == 0
     assert "| plainplugin:Plain" in capsys.readouterr().out and "plainplugin" not in sys.modules
-    assert main(["report", "out"]) == 0 and main(call) == 2
-    assert "plainplugin" in capsys.readouterr().err
+    assert main(["report", "out"]) == 0
