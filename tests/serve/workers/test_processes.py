@@ -205,7 +205,8 @@ class TestLife:
                 newcomers.more(20)
         answers = crowd.answers + newcomers.answers
         assert {(status, hash_) for _, _, status, hash_ in answers} == {(200, served)}
-        assert len(crowd.lost) <= clients < 8 and not newcomers.lost
+        # who comes back before the system has closed all that the dead worker held may be sent there once more
+        assert len(crowd.lost) <= 2 * clients < 16 and not newcomers.lost
         assert victim not in workers_of(server) and len(workers_of(server)) == 2
         after = counted(server)
         for (name, labels), value in before.items():

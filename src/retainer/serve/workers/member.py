@@ -13,9 +13,7 @@ from typing import Any
 
 from retainer.serve.workers.channel import Channel, Gone, Handlers
 
-START = (
-    "import sys; from retainer.serve.workers.worker import run_worker; run_worker(int(sys.argv[1]), int(sys.argv[2]))"
-)
+START = "from sys import argv; from retainer.serve.workers.worker import run_worker; run_worker(*map(int, argv[1:]))"
 """What a worker runs; its two arguments are descriptors, and everything else comes over the channel."""
 LEAVING_SECONDS = 5.0
 """Seconds until a process that has left its channel is killed."""
