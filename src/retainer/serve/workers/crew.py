@@ -20,7 +20,7 @@ LONGEST_PAUSE = 30.0
 Welcome = Callable[[Member], Awaitable[None]]
 
 
-class Crew:
+class WorkerCrew:
     """All workers, each in a place of its own that a task keeps filled."""
 
     def __init__(self, size: int, threads: int, log: Callable[[str], None]) -> None:

@@ -13,9 +13,9 @@ from typing import Any
 
 from retainer.serve.workers.channel import Channel, Gone, Handlers
 
-START = "import sys; from retainer.serve.workers.worker import main; main(int(sys.argv[1]), int(sys.argv[2]))"
+START = "from sys import argv; from retainer.serve.workers.worker import run_worker; run_worker(*map(int, argv[1:]))"
 """What a worker runs; its two arguments are descriptors, and everything else comes over the channel."""
-PATIENCE = 5.0
+LEAVING_SECONDS = 5.0
 """Seconds until a process that has left its channel is killed."""
 LONGEST_LINE = 2**16
 
@@ -89,14 +89,14 @@ class Member:
         process = asyncio.ensure_future(self.process.wait())
         channel = asyncio.ensure_future(self.channel.ended.wait())
         await asyncio.wait({process, channel}, return_when=asyncio.FIRST_COMPLETED)
-        await asyncio.wait({process}, timeout=PATIENCE)
+        await asyncio.wait({process}, timeout=LEAVING_SECONDS)
         self.kill()
         status = await process
         channel.cancel()
         asyncio.get_running_loop().remove_reader(self._door)
         self._door.close()
         self.channel.close()
-        await asyncio.wait({self._passing}, timeout=PATIENCE)
+        await asyncio.wait({self._passing}, timeout=LEAVING_SECONDS)
         return f"ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
 
     def _count_ended(self) -> None:

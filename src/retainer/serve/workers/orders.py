@@ -60,7 +60,7 @@ def shared_settings(settings: Settings, workers: int) -> Settings:
     return replace(settings, limits=replace(limits, **share))
 
 
-def place_of(path: str) -> str:
+def followed_path(path: str) -> str:
     """Return where a version lies right now: what a link on the way there points to, or else the path as it is."""
     if not Path(path).exists():  # a name on the hub
         return path

@@ -19,11 +19,11 @@ from retainer.serve.folder_watch import watch_folders
 from retainer.serve.metrics import Metrics
 from retainer.serve.model_paths import folder_state
 from retainer.serve.workers.channel import Failed
-from retainer.serve.workers.crew import Crew
+from retainer.serve.workers.crew import WorkerCrew
 from retainer.serve.workers.member import Member
-from retainer.serve.workers.orders import Orders, place_of
+from retainer.serve.workers.orders import Orders, followed_path
 
-STEP_SECONDS = 10.0
+ANSWER_PATIENCE = 10.0
 """How long a worker may take for each step of a swap before it is killed; the steps take milliseconds."""
 
 Facts = dict[str, Any]
@@ -33,11 +33,11 @@ Facts = dict[str, Any]
 class Reloads:
     """Knows what all workers serve, and changes it."""
 
-    def __init__(self, crew: Crew, orders: Orders, metrics: Metrics, log: Callable[[str], None]) -> None:
+    def __init__(self, crew: WorkerCrew, orders: Orders, metrics: Metrics, log: Callable[[str], None]) -> None:
         """Begin with the versions as they lie there now."""
         self._crew, self._metrics, self._log = crew, metrics, log
         self._states = {name: folder_state(path) for name, path in orders.paths.items()}
-        self._orders = replace(orders, places={name: place_of(path) for name, path in orders.paths.items()})
+        self._orders = replace(orders, places={name: followed_path(path) for name, path in orders.paths.items()})
         self._hashes: dict[str, str] = {}
         self._lock = asyncio.Lock()
 
@@ -77,16 +77,16 @@ class Reloads:
         if now == self._states[name] and not (retry and name in self._orders.failed):
             return "unchanged"
         before, self._states[name] = self._states[name], now
-        place = place_of(path)
+        place = followed_path(path)
         try:
             made = await self._prepare(name, place)
         except (InputError, Failed) as error:
-            await self._crew.all("discard", STEP_SECONDS, name=name)
+            await self._crew.all("discard", ANSWER_PATIENCE, name=name)
             if not retry and folder_state(path) != now:
                 self._states[name] = before  # it is still being written: a watch looks again
                 return "unchanged"
             self._orders.failed[name] = datetime.now(UTC)
-            await self._crew.all("mark_failed", STEP_SECONDS, failed=self._failed())
+            await self._crew.all("mark_failed", ANSWER_PATIENCE, failed=self._failed())
             self._log(f"{name}: the new version cannot be loaded, so the old one is still served: {error}")
             self._metrics.reloads.add(name, "failed")
             return "failed"
@@ -114,11 +114,11 @@ class Reloads:
 
     async def _swap(self, name: str) -> None:
         """Swap everywhere between two moments in which no worker lets a request in."""
-        await self._crew.all("hold", STEP_SECONDS)
-        await self._crew.all("swap", STEP_SECONDS, name=name)
-        await self._crew.all("release", STEP_SECONDS)
-        await self._crew.all("mark_failed", STEP_SECONDS, failed=self._failed())
-        await self._crew.all("clear", self._orders.settings.limits.answer_seconds + STEP_SECONDS)
+        await self._crew.all("hold", ANSWER_PATIENCE)
+        await self._crew.all("swap", ANSWER_PATIENCE, name=name)
+        await self._crew.all("release", ANSWER_PATIENCE)
+        await self._crew.all("mark_failed", ANSWER_PATIENCE, failed=self._failed())
+        await self._crew.all("clear", self._orders.settings.limits.answer_seconds + ANSWER_PATIENCE)
 
     def _failed(self) -> dict[str, str]:
         return {name: since.isoformat() for name, since in self._orders.failed.items()}

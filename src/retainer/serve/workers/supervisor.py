@@ -18,7 +18,7 @@ from retainer.serve.address import socket_url, started_line
 from retainer.serve.metrics import Counter, Family, Gauge, Metrics
 from retainer.serve.settings import Limits
 from retainer.serve.workers.channel import Gone
-from retainer.serve.workers.crew import Crew
+from retainer.serve.workers.crew import WorkerCrew
 from retainer.serve.workers.member import Member
 from retainer.serve.workers.orders import Orders
 from retainer.serve.workers.reception import Reception
@@ -78,7 +78,7 @@ class Supervisor:
         self._limits: Limits = orders.settings.limits
         self._names, self._allowed = ", ".join(orders.paths), ""
         self._url = socket_url(bound)
-        self._crew = Crew(size, threads_each(size), self.log)
+        self._crew = WorkerCrew(size, threads_each(size), self.log)
         self._reception = Reception(bound, self._crew.ready)
         self._metrics = Metrics()
         self.reloads = Reloads(self._crew, orders, self._metrics, self.log)

@@ -29,11 +29,11 @@ from retainer.serve.workers.doors import Door
 from retainer.serve.workers.orders import Orders
 from retainer.serve.workers.shared_registry import SharedRegistry
 
-LAST_SECONDS = 10.0
+ORPHAN_SECONDS = 10.0
 """How much longer than an answer a worker may take to end once its supervisor has ended."""
 
 
-def main(control: int, door: int) -> None:
+def run_worker(control: int, door: int) -> None:
     """Run a worker over two descriptors; signals are for the supervisor, which a terminal or systemd sends them too."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -48,19 +48,19 @@ async def _work(control: socket.socket, door: socket.socket) -> None:
     await asyncio.wait({beginning, ending}, return_when=asyncio.FIRST_COMPLETED)
     if not worker.begun.is_set():
         os._exit(0)  # a thread may still be loading
-    with error_log(note):
+    with error_log(log_line):
         serving = asyncio.ensure_future(worker.server.serve(sockets=[]))
         await asyncio.wait({serving, ending}, return_when=asyncio.FIRST_COMPLETED)
         if not serving.done():
             worker.leave()
-            seconds = worker.settings.limits.answer_seconds + LAST_SECONDS
+            seconds = worker.settings.limits.answer_seconds + ORPHAN_SECONDS
             asyncio.get_running_loop().call_later(seconds, os._exit, 1)
         await serving
     worker.registry.close(seconds=5.0)
     ending.cancel()
 
 
-def note(line: str) -> None:
+def log_line(line: str) -> None:
     """Write a line of the log in one piece; the supervisor passes it on, as long as there is one."""
     with contextlib.suppress(OSError):
         sys.stderr.write(printable(line + "\n"))
@@ -89,8 +89,8 @@ class Worker:
         told = Orders.from_json(orders)
         found = raise_limit(told.settings.limits.connections)
         self.settings = replace(told.settings, limits=within_descriptors(told.settings.limits, found))
-        self.registry = await asyncio.to_thread(SharedRegistry, told, self.channel, note)
-        app = application(self.registry, self.settings, note)
+        self.registry = await asyncio.to_thread(SharedRegistry, told, self.channel, log_line)
+        app = application(self.registry, self.settings, log_line)
         config = uvicorn_config(app, busy_app(self.registry), self.settings, self.door.kind())
         self.server = GivenServer(config, self.registry, self.door)
         self.begun.set()
