@@ -96,7 +96,7 @@ def _of_this_machine() -> str:
     except ConnectionError:
         found = None
     if found is None:
-        raise InputError("--ray auto: this machine is no node of a Ray cluster; start one: ray start --head")
+        raise InputError("--ray auto: this machine is not a node of a Ray cluster; start one: ray start --head")
     return found
 
 
