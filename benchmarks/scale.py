@@ -1,6 +1,6 @@
 """How the cost of learning, tagging, comparing and reporting grows with the work: seconds, CPU seconds, peak memory.
 
-    python benchmarks/scale.py --out FILE [--parts learn-sentences,predict] [--most 100000] [--device cuda]
+    python benchmarks/scale.py --out FILE [--parts predict,log] [--most 100000] [--sizes 10,30] [--device cuda]
 
 Every point is a call of the command line in a process of its own, on data that are made on the spot: a tiny encoder
 (with --device cuda the built-in one), generated sentences, and cells and versions copied from one. A point is written
@@ -235,11 +235,12 @@ def document(known: dict[str, Any]) -> str:
     return json.dumps(known, indent=1) + "\n"
 
 
-def missing(known: dict[str, Any], parts: Sequence[str], most: int) -> Iterator[tuple[str, int]]:
+def missing(known: dict[str, Any], parts: Sequence[str], most: int, only: set[int]) -> Iterator[tuple[str, int]]:
     """Yield the points that are not measured yet."""
     for part in parts:
         done = {point["size"] for point in known["parts"].setdefault(part, {"points": []})["points"]}
-        yield from ((part, size) for size in PARTS[part][1] if size <= most and size not in done)
+        wanted = [size for size in PARTS[part][1] if size <= most and (not only or size in only)]
+        yield from ((part, size) for size in wanted if size not in done)
 
 
 def main() -> None:
@@ -248,15 +249,19 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--most", type=int, default=1_000_000)
+    parser.add_argument("--sizes", default="", help="only these sizes, separated by commas")
     parser.add_argument("--device", default="cpu")
     options = parser.parse_args()
+    only = {int(size) for size in options.sizes.split(",") if size}
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    known = {"machine": machine(), "device": options.device, "parts": {}}
+    known: dict[str, Any] = {"machine": machine(), "device": options.device, "calls": [], "parts": {}}
     if options.out.exists():
         known = json.loads(options.out.read_text(encoding="utf-8"))
+    call_made = f"--parts {options.parts} --most {options.most} --device {options.device}"
+    known.setdefault("calls", []).append(f"python benchmarks/scale.py --out FILE {call_made}")
     with tempfile.TemporaryDirectory() as folder:
         place = Place(Path(folder), options.device)
-        for part, size in list(missing(known, options.parts.split(","), options.most)):
+        for part, size in list(missing(known, options.parts.split(","), options.most, only)):
             call = PARTS[part][0](place, size)
             points = known["parts"][part]["points"]
             points.append({"size": size, **measured(call, options.device), "load": os.getloadavg()[0]})

@@ -53,7 +53,7 @@ class Axis:
 
 def power(value: float) -> str:
     """Write a power of ten for a reader."""
-    return f"{value:,.0f}" if value >= 1 else f"{value:g}"
+    return f"{value / 1e6:g}M" if value >= 1e6 else f"{value / 1e3:g}k" if value >= 1e3 else f"{value:g}"
 
 
 def grid(x: Axis, y: Axis) -> Markup:
@@ -142,6 +142,23 @@ def picture(document: dict[str, Any]) -> str:
     return str(drawing)
 
 
+def table(document: dict[str, Any]) -> str:
+    """Write the slopes as Markdown."""
+    rows = ["| what grows | from, to | CPU seconds at the end | slope | MiB at the end | slope |", "| --- " * 6 + "|"]
+    for part, unit in UNITS.items():
+        if len(points := document["parts"].get(part, {}).get("points", [])) > 1:
+            slopes, last = document["parts"][part]["slopes"], points[-1]
+            cpu, memory = (_cell(slopes[field]) for field in ("cpu_seconds", "peak_mib"))
+            span = f"{points[1]['size']:,} to {last['size']:,}"
+            rows.append(f"| {unit} | {span} | {last['cpu_seconds']:.1f} | {cpu} | {last['peak_mib']:.0f} | {memory} |")
+    return "\n".join(rows)
+
+
+def _cell(slope: dict[str, float]) -> str:
+    return f"{slope['all']:.2f}, at the end {slope['last']:.2f}" if slope else "flat"
+
+
 if __name__ == "__main__":
     given, target = map(Path, sys.argv[1:])
     target.write_text(picture(json.loads(given.read_text(encoding="utf-8"))), encoding="utf-8")
+    print(table(json.loads(given.read_text(encoding="utf-8"))))

@@ -31,7 +31,7 @@ def nodes(tmp_path_factory):
     """A head without a core and two nodes with one each, so that both are needed."""
     from ray.cluster_utils import Cluster
 
-    config = {"health_check_period_ms": 500, "health_check_failure_threshold": 3, "health_check_initial_delay_ms": 0}
+    config = {"health_check_period_ms": 500, "health_check_failure_threshold": 8, "health_check_initial_delay_ms": 0}
     head = {"num_cpus": 0, "include_dashboard": False, "_system_config": config}
     os.makedirs(f"{TEMP}/ray", exist_ok=True)
     cluster = Cluster(initialize_head=True, head_node_args=head)
@@ -59,7 +59,7 @@ def content(folder):
     return {path.name: path.read_bytes() for path in Path(folder).glob("part-*")}
 
 
-def until(holds, seconds=40):
+def until(holds, seconds=90):
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end
@@ -98,7 +98,7 @@ def killed(driver):
 
 
 def ended(driver):
-    told = driver.communicate(timeout=60)[1]
+    told = driver.communicate(timeout=120)[1]
     assert driver.returncode == 0, told
     return told
 
