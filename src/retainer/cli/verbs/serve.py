@@ -6,6 +6,7 @@ import signal
 from collections.abc import Mapping
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,8 @@ def serve(
     limits = Limits(max_body, max_texts, max_characters, max_requests, timeout)
     token = read_token(token_file) if token_file else ""
     settings = Settings(limits, token, cors, host_names(host, allow_host), label_studio)
+    if workbench is not None and Path(workbench).is_file():
+        raise InputError(f"{workbench} is a file; --workbench takes a folder")
     if workbench is not None and not token:
         raise InputError("--workbench needs --token-file FILE: requests with the token change the project")
     if workbench is None and not models:
@@ -78,7 +81,6 @@ def serve(
         note(f"retainer: every client that reaches {host} may send requests; --token-file restricts that")
     if label_studio:
         _say_how_to_connect(socket_url(bound), token)
-    note(f"retainer: loading {', '.join(paths) or workbench}")
     start = partial(_serve_models, paths) if workbench is None else partial(_serve_project, workbench, paths)
     start(settings, bound, watch, device)
 
@@ -97,6 +99,7 @@ def _serve_models(paths: Mapping[str, str], settings: Settings, bound: socket, w
     from retainer.serve.registry import Registry
     from retainer.serve.server import run_server
 
+    note(f"retainer: loading {', '.join(paths)}")
     run_server(Registry(paths, Metrics(), note, device=device), settings, bound, note, watch=watch)
 
 
