@@ -21,7 +21,7 @@ def corpus(number, each=1, source="data"):
 def test_the_sentence_has_the_counts_and_what_to_do():
     said = scarcity(corpus(1, 3), ["city"])
     assert said.startswith("data has 1 sentence and only 3 entities of city: expect much of it to be missed")
-    assert said.endswith("annotate more; 20 entities of a type are little, 200 are comfortable")
+    assert said.endswith("annotate more; 20 entities of a type are few, 200 are comfortable")
     assert "0 entities of river" in scarcity(corpus(30), ["city", "river"]), "a type that only dev has, say"
 
 

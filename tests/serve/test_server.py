@@ -379,7 +379,10 @@ class TestStarting:
             (["--max-texts", "0"], "must be above 0"),
             (["--cors", "example.org"], "is not an origin"),
             (["--watch", "-1"], "expected seconds"),
-            (["--token-file", "nothing"], "nothing"),
+            (
+                ["--token-file", "nothing"],
+                "there is no file nothing; make one with a token of your own: (umask 077; python",
+            ),
             (["--host", "no.such.host.invalid"], "cannot listen"),
             (["--port", "70000"], "expected 0 to 65535"),
             (["--host", "a" * 70], "cannot listen"),
@@ -413,11 +416,18 @@ class TestStarting:
         loading, complaint = capsys.readouterr().err.splitlines()
         assert loading == f"retainer: loading {encoder.name}" and "teach it first" in complaint
 
+    def test_a_workbench_is_a_folder(self, capsys, tmp_path):
+        (tmp_path / "token").write_text("a" * 20)
+        (tmp_path / "notes.txt").write_text("a note")
+        arguments = ["--workbench", tmp_path / "notes.txt", "--token-file", tmp_path / "token"]
+        assert "notes.txt is a file; --workbench takes a folder" in self.refused(capsys, *arguments)
+
     def test_a_folder_that_is_no_project(self, capsys, tmp_path):
         (tmp_path / "token").write_text("a" * 20)
         arguments = ["serve", "--workbench", str(tmp_path), "--token-file", str(tmp_path / "token"), "--port", "0"]
         assert main(arguments) == 2
-        assert "has no project in it, and is not empty" in capsys.readouterr().err.splitlines()[-1]
+        [complaint] = capsys.readouterr().err.splitlines()
+        assert "has no project in it, and is not empty" in complaint, "nothing is said to be loaded"
         assert [path.name for path in tmp_path.iterdir()] == ["token"], "nothing was written"
 
     def test_a_version_that_cannot_be_loaded(self, capsys, encoder):

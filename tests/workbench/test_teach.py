@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from retainer.data.generated import generate
+from retainer.data.spans import Span
 from retainer.data.tasks import hide
 from retainer.errors import InputError
 from retainer.training import learn as learning
@@ -149,6 +150,27 @@ def test_what_fails_says_why_and_leaves_no_half_version(taught, monkeypatch, bro
     assert failed.state == "failed" and failed.message.startswith(says)
     assert taught.jobs.latest(job.id).event == {"kind": "failed", "message": failed.message}
     assert not taught.versions.folder("v1").exists() and taught.jobs.running() is None
+
+
+def test_decisions_that_are_all_held_back_are_said_to_be(project):
+    ids = project.texts.add([f"text {at}" for at in range(40)], "page").ids
+    held_back = next(id_ for id_ in ids if project.texts.get(id_).held_back)
+    project.annotations.write(held_back, Annotation(decided=True), seen=0, who="ann")
+    said = "1 text with a decision is held back to compare versions on, and no other has a decision yet; look at more"
+    assert readiness(project).why_not == f"{said} texts"
+
+
+def test_a_finding_names_a_text_once(project):
+    project.types.add("city", "ann")
+    text = next(
+        id_
+        for id_ in project.texts.add([f"{at} oslo and rome" for at in range(9)], "page").ids
+        if not project.texts.get(id_).held_back
+    )
+    spans = tuple(Span(start, start + 4, "city") for start in (2, 11))
+    project.annotations.write(text, Annotation(spans, True), seen=0, who="ann")
+    [rare] = [one for one in readiness(project).findings if one.what == "few entities of type city"]
+    assert [(place.sentences, place.text) for place in rare.examples] == [((text,), "oslo … rome")]
 
 
 def test_nothing_to_teach_is_said_in_a_sentence(project):

@@ -15,7 +15,7 @@ FEW_SENTENCES = 10
 """Fewer sentences than this show a type in too few surroundings, however many entities they hold."""
 
 WHAT_TO_EXPECT = "expect much of it to be missed or confused with other words"
-ANNOTATE_MORE = f"annotate more; {FEW_TO_LEARN_FROM} entities of a type are little, 200 are comfortable"
+ANNOTATE_MORE = f"annotate more; {FEW_TO_LEARN_FROM} entities of a type are few, 200 are comfortable"
 
 
 def scarcity(corpus: Corpus, types: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from retainer.data.checks import Finding, findings
+from retainer.data.place import Place
 from retainer.errors import InputError
 from retainer.workbench.project import Project
 from retainer.workbench.teach_plan import require_teachable
@@ -69,6 +70,11 @@ def _incomplete(project: Project) -> dict[str, int]:
 
 
 def _located(finding: Finding, texts: Sequence[int]) -> Finding:
-    """Name texts of the project by their numbers: nobody knows which sentence of a job they become."""
-    places = [replace(one, sentences=tuple(texts[row - 1] for row in one.sentences)) for one in finding.examples]
-    return replace(finding, examples=places)
+    """Name texts of the project by their numbers, each once: nobody knows which sentence of a job they become."""
+    places = dict[tuple[tuple[int, ...], str], Place]()
+    for one in finding.examples:
+        named = tuple(texts[row - 1] for row in one.sentences)
+        before = places.get((named, one.remark))
+        quote = one.text if before is None else f"{before.text} … {one.text}"
+        places[named, one.remark] = replace(one, sentences=named, text=quote)
+    return replace(finding, examples=list(places.values()))

@@ -12,6 +12,7 @@ from retainer.data.corpus import Corpus
 from retainer.data.io import read, write
 from retainer.errors import InputError, disk_refusals
 from retainer.files import write_text
+from retainer.plurals import amount
 from retainer.versions.retype import rename_types, retype
 from retainer.versions.version import Version, load
 from retainer.workbench.jobs import Job
@@ -81,8 +82,12 @@ def next_name(project: Project) -> str:
 def require_teachable(data: TrainingData) -> None:
     """Refuse texts from which nothing can be learned."""
     if not len(data.train):
-        held_back = " (those there are, are held back to compare versions on)" if len(data.held_back) else ""
-        raise InputError(f"no text to teach from has a decision yet{held_back}; look at some texts first")
+        if not len(data.held_back):
+            raise InputError("no text to teach from has a decision yet; look at some texts first")
+        alone = amount(len(data.held_back), "text with a decision is", "texts with a decision are")
+        raise InputError(
+            f"{alone} held back to compare versions on, and no other has a decision yet; look at more texts"
+        )
     if not data.train.counts:
         raise InputError("no entity is marked in the texts with a decision; mark some first")
 

@@ -12,7 +12,7 @@ from retainer.data.words import Offset, cut_words, word_offsets
 from retainer.errors import InputError
 from retainer.workbench.clock import now
 from retainer.workbench.database import Database
-from retainer.workbench.held_back import is_held_back, text_hash
+from retainer.workbench.held_back import HeldBackCount, text_hash
 from retainer.workbench.search import Search, index_texts, search_for
 
 LONGEST_TEXT = 50_000
@@ -75,7 +75,8 @@ class ProjectTexts:
         with self._database.writing() as connection:
             before = _last(connection)
             added = now()
-            ids = tuple(_add(connection, sentence, source, added) for sentence in stored)
+            count = HeldBackCount(self.count(), self.held_back())
+            ids = tuple(_add(connection, sentence, source, added, count) for sentence in stored)
             index_texts(connection)
             return AddedTexts(ids, _last(connection) - before)
 
@@ -178,18 +179,20 @@ def checked_text(number: int, text: str | Sentence) -> Sentence:
     return sentence
 
 
-def _add(connection: sqlite3.Connection, sentence: Sentence, source: str, added: str) -> int:
+def _add(connection: sqlite3.Connection, sentence: Sentence, source: str, added: str, count: HeldBackCount) -> int:
     """Add one text, or find the one that is there."""
     text, offsets = sentence.located()
     hash_ = text_hash(text)
+    there = connection.execute("SELECT id FROM texts WHERE hash = ?", (hash_,)).fetchone()
+    if there is not None:
+        return int(there[0])
     usual = word_offsets(text, _edges(sentence.character_spans()))
     words = None if offsets == usual else json.dumps(offsets)
-    connection.execute(
-        "INSERT INTO texts (text, hash, words, source, added, held_back) VALUES (?, ?, ?, ?, ?, ?) "
-        "ON CONFLICT (hash) DO NOTHING",
-        (text, hash_, words, source, added, is_held_back(hash_)),
+    inserted = connection.execute(
+        "INSERT INTO texts (text, hash, words, source, added, held_back) VALUES (?, ?, ?, ?, ?, ?)",
+        (text, hash_, words, source, added, count.side(hash_)),
     )
-    return int(connection.execute("SELECT id FROM texts WHERE hash = ?", (hash_,)).fetchone()[0])
+    return int(inserted.lastrowid or 0)
 
 
 def _edges(spans: Iterable[Span]) -> set[int]:

@@ -56,11 +56,16 @@ def taught(page, name):
     """Check, teach for an epoch, and see how it goes."""
     page.click("#bench-parts a[href='#workbench/teach']")
     page.click("#teach-check")
-    expect(page.locator("#workbench-status")).to_contain_text("You can teach.")
+    expect(page.locator("#workbench-status")).to_contain_text("teach.")
+    assert not any(one[0].islower() for one in page.locator("#teach-findings .findings > li").all_inner_texts())
     page.fill("#teach-epochs", "1")
     page.click("#teach-go")
+    expect(page.locator("#job-compare")).to_be_hidden()
     expect(page.locator("#job-epochs tr")).to_have_count(1, timeout=30_000)
     expect(page.locator("#job-now")).to_have_text(f"Done: {name} is ready.", timeout=60_000)
+    expect(page.locator("#teach-jobs li").first).to_contain_text(f", done: {name}")
+    assert page.locator("#job-compare").is_visible() and not page.locator("#job-cancel").is_visible()
+    assert page.inner_text("#teach-findings") == "" and not page.locator("#teach-form").is_visible()
 
 
 @pytest.fixture
@@ -79,6 +84,13 @@ def test_from_a_text_file_to_a_version_in_use_and_back(chromium, empty, tmp_path
         assert page.title() == "Workbench · retainer" and page.locator("#views a:visible").count() == 1
         page.set_input_files("#add-file", tmp_path / "requests.txt")
         expect(page.locator("#workbench-status")).to_have_text("40 texts added from requests.txt.")
+        page.click("#bench-parts a[href='#workbench/teach']")
+        assert page.inner_text("#teach-title") == "Teach a first version what you decided"
+        page.click("#teach-check")
+        expect(page.locator("#workbench-status")).to_have_text("There is nothing to teach yet.")
+        reason = "No text to teach from has a decision yet; look at some texts first."
+        expect(page.locator("#teach-findings .reason")).to_have_text(reason)
+        page.click("#bench-parts a[href='#workbench/look']")
         page.locator("#look-text").focus()
         page.keyboard.press("m")
         page.keyboard.press("t")

@@ -129,7 +129,7 @@ def test_the_whole_loop_by_keyboard_alone_as_it_is_heard(page, bench):
     page.locator("#skip").focus()
     go(page, "#bench-parts a[href='#workbench/teach']")
     go(page, "#teach-check")
-    status(page, "You can teach.")
+    status(page, "you can")
     tab_to(page, "#teach-epochs")
     page.keyboard.press("Control+A")
     page.keyboard.type("6")

@@ -115,4 +115,4 @@ class TestOpening:
         lines = []
         with self.served(folder, lines=lines) as one:
             assert one.current is None and one.in_use() is None
-        assert "gone is in use and cannot be loaded, so no version answers" in lines[0]
+        assert "gone is in use and cannot be loaded, so no version answers" in lines[-1]

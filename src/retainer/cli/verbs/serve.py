@@ -7,6 +7,7 @@ import socket as socket_module
 from collections.abc import Mapping
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING
 
@@ -71,6 +72,8 @@ def serve(
     limits = Limits(max_body, max_texts, max_characters, max_requests, timeout)
     token = read_token(token_file) if token_file else ""
     settings = Settings(limits, token, cors, host_names(host, allow_host), label_studio)
+    if workbench is not None and Path(workbench).is_file():
+        raise InputError(f"{workbench} is a file; --workbench takes a folder")
     if workbench is not None and not token:
         raise InputError("--workbench needs --token-file FILE: requests with the token change the project")
     if workbench is None and not models:
@@ -82,7 +85,6 @@ def serve(
         note(f"retainer: every client that reaches {host} may send requests; --token-file restricts that")
     if label_studio:
         _say_how_to_connect(socket_url(bound), token)
-    note(f"retainer: loading {', '.join(paths) or workbench}")
     start = partial(_serve_models, paths, workers) if workbench is None else partial(_serve_project, workbench, paths)
     start(settings, bound, watch, device)
 
@@ -111,6 +113,7 @@ def _say_how_to_connect(address: str, token: str) -> None:
 def _serve_models(
     paths: Mapping[str, str], workers: int, settings: Settings, bound: socket, watch: float, device: str
 ) -> None:
+    note(f"retainer: loading {', '.join(paths)}")
     if workers > 1:
         from retainer.serve.workers.orders import Orders, shared_settings
         from retainer.serve.workers.supervisor import run_workers

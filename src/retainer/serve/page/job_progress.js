@@ -1,15 +1,15 @@
 /** A job that runs: epochs, losses, F1 and time left as they come; a lost connection goes on where it was. */
 
-import { byId, node, visible } from "./dom.js";
+import { byId, node, plural, visible } from "./dom.js";
 import { follow } from "./server.js";
 
 const RETRY_MS = 1000;
 const ENDS = ["done", "failed", "cancelled"];
 
 export class JobProgress {
-  /** @param {(job: number, version: string | null) => void} onEnd */
-  constructor(project, notices, onEnd) {
-    Object.assign(this, { project, notices, onEnd, job: null });
+  /** @param {{ onBegin: () => void, onEnd: (version: string | null) => void }} called when a job begins and ends */
+  constructor(project, notices, { onBegin, onEnd }) {
+    Object.assign(this, { project, notices, onBegin, onEnd, job: null });
     byId("job-cancel").addEventListener("click", () => this.cancel());
   }
 
@@ -23,7 +23,8 @@ export class JobProgress {
     byId("job-table").hidden = true;
     byId("job-notes").replaceChildren();
     byId("job-bar").removeAttribute("value");
-    byId("job-cancel").disabled = false;
+    Object.assign(byId("job-cancel"), { disabled: false, hidden: false });
+    byId("job-compare").hidden = true;
     byId("job-now").textContent = "It waits for its turn …";
     while (this.job === id && !this.ended) await this.read(id);
   }
@@ -50,7 +51,8 @@ export class JobProgress {
     this.epochs = epochs ?? this.epochs;
     byId("job-bar").max = this.epochs || 1;
     byId("job-bar").value = 0;
-    this.say(`Teaching from ${texts ?? "the"} texts has begun …`);
+    this.say(`Teaching from ${texts === undefined ? "the texts" : plural(texts, "text")} has begun …`);
+    this.onBegin();
   }
 
   onStep({ step, steps, seconds_left: left }) {
@@ -82,13 +84,13 @@ export class JobProgress {
   end({ kind, version, message }) {
     this.ended = true;
     byId("job-bar").value = kind === "done" ? byId("job-bar").max : byId("job-bar").value;
-    byId("job-cancel").disabled = true;
+    byId("job-cancel").hidden = true;
+    byId("job-compare").hidden = kind !== "done";
     const why = message ? `: ${visible(message)}.` : ".";
     const done = `Done: ${visible(version ?? "the version")} is ready.`;
     this.say(kind === "done" ? done : `The job ${ENDINGS[kind]}${why}`);
-    const { job } = this;
     this.job = null;
-    this.onEnd(job, kind === "done" ? version : null);
+    this.onEnd(kind === "done" ? version : null);
   }
 
   say(message) {

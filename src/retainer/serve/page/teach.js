@@ -9,10 +9,16 @@ export class Teach {
   /** @param {(version: string) => void} onTaught @param {(id: number) => void} onOpen */
   constructor(project, notices, onTaught, onOpen) {
     Object.assign(this, { project, notices, onOpen });
-    this.progress = new JobProgress(project, notices, async (job, version) => {
-      if (version) await onTaught(version);
-      await this.drawJobs();
+    this.progress = new JobProgress(project, notices, {
+      onBegin: () => this.drawJobs(),
+      onEnd: async (version) => {
+        byId("teach-findings").replaceChildren();
+        byId("teach-form").hidden = true;
+        if (version) await onTaught(version);
+        await this.drawJobs();
+      },
     });
+    project.onChange(() => this.drawTitle());
     byId("teach-check").addEventListener("click", () => this.check());
     byId("teach-form").addEventListener("submit", (event) => {
       event.preventDefault();
@@ -33,19 +39,27 @@ export class Teach {
       this.drawCheck(answer);
       byId("teach-form").hidden = !answer.ready;
       const count = answer.findings.length;
-      const found = count ? `${plural(count, "finding")}.` : "Nothing is wrong with the texts.";
-      this.notices.report(answer.ready ? `${found} You can teach.` : `${found} ${answer.why_not ?? ""}`);
+      const found = count ? `${plural(count, "warning")}; you can still teach.` : "Nothing is odd; you can teach.";
+      this.notices.report(answer.ready ? found : "There is nothing to teach yet.");
     });
+  }
+
+  /** Say what would be taught: the version in use, or the first one of all. */
+  drawTitle() {
+    byId("teach-title").textContent = this.project.in_use
+      ? "Teach the version in use what you decided"
+      : "Teach a first version what you decided";
   }
 
   drawCheck({ findings, train, pool, held_back: heldBack, new_types: fresh, incomplete, why_not: whyNot }) {
     const entities = counted(train.entities);
     const open = counted(incomplete);
+    const decided = plural(train.texts + heldBack, "decided text");
     const facts = [
-      ["taught from", [plural(train.texts, "decided text"), ...(entities.length ? [" (", ...entities, ")"] : [])]],
+      [decided, [`${train.texts} to teach from, ${heldBack} held back to compare versions on`]],
+      ...(entities.length ? [["entities to teach from", entities]] : []),
       ["new types", fresh.length ? fresh.flatMap((type, at) => [at ? ", " : "", nameNode(type)]) : ["none"]],
       ["pool of texts without a decision", [plural(pool, "text")]],
-      ["held back to compare", [plural(heldBack, "text")]],
       ...(open.length ? [["decided, but not complete for", open]] : []),
     ];
     byId("teach-findings").replaceChildren(
@@ -55,7 +69,7 @@ export class Teach {
         facts.map(([term, value]) => node("div", {}, node("dt", {}, term), node("dd", {}, value))),
       ),
       node("ul", { class: "findings" }, findings.map((one) => this.finding(one))),
-      whyNot ? node("p", { class: "reason" }, whyNot) : "",
+      whyNot ? node("p", { class: "reason" }, `${sentence(whyNot)}.`) : "",
     );
   }
 
@@ -101,7 +115,7 @@ export class Teach {
     return node(
       "li",
       { class: kind === "mend" ? "mend" : null },
-      `${visible(message)}${count > 1 ? ` (${count})` : ""}: ${visible(advice ?? "")}`,
+      `${sentence(message)}${count > 1 ? ` (${count})` : ""}: ${visible(advice ?? "")}`,
       some.length ? node("ul", {}, some) : "",
     );
   }
@@ -116,4 +130,10 @@ export class Teach {
 /** Draw numbers by type. */
 function counted(numbers) {
   return Object.entries(numbers).flatMap(([type, count], at) => [at ? ", " : "", nameNode(type), ` ${count}`]);
+}
+
+/** Begin with a capital letter. */
+function sentence(text) {
+  const [first = "", ...rest] = visible(text);
+  return first.toUpperCase() + rest.join("");
 }

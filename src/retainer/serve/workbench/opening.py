@@ -25,6 +25,7 @@ def served_project(
     with Project.open(folder, create=True) as project, project.served():
         for name, path in models.items():
             _require_same(project, name, path)
+        log(f"retainer: loading {', '.join(models) or folder}")
         registry = Registry(models, Metrics(), log, device=device)
         for name, path in models.items():
             _join(project, registry, name, path)
