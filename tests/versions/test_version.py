@@ -46,6 +46,12 @@ def test_a_saved_version_is_a_plain_pipeline_folder(grown, tmp_path, pipeline):
         assert scores[0] == pytest.approx(scores[1], abs=1e-4)
 
 
+def test_a_model_without_a_record_is_not_saved_as_a_version(checkpoint, tmp_path):
+    with pytest.raises(InputError, match="copy its folder instead"):
+        load(checkpoint("O", "B-loc"), device="cpu").save(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_foreign_checkpoint_gives_the_same_with_us(checkpoint, pipeline):
     folder = checkpoint("B-loc", "O", "I-loc", "B-per", "I-per")
     assert places(load(folder, device="cpu").predict(TEXTS)) == places(pipeline(folder, TEXTS))

@@ -78,8 +78,8 @@ def _learned(known: Mapping[str, Origin], number: int, one: Lineage) -> dict[str
     """Add what a task brought; earlier scores of older types no longer hold."""
     now, before = one.scores.get("per_type", {}), one.scores.get("before", {})
     fates = one.scores.get("balance", {}).get("old", {})
-    aside, brought = is_set_aside(one), one.tasks[-1] if one.tasks else ()
-    new = {type_: Origin(number, now.get(type_), aside, now.get(type_), aside) for type_ in brought}
+    aside = is_set_aside(one)
+    new = {type_: Origin(number, now.get(type_), aside, now.get(type_), aside) for type_ in one.tasks[-1]}
     old = {
         type_: replace(origin, now=now.get(type_), now_aside=aside, before=before.get(type_), fate=fates.get(type_))
         for type_, origin in known.items()

@@ -119,10 +119,9 @@ class Version:
         return self.assess(data, all=all)[0]
 
     def reliability(self, data: Corpus | str | Path) -> dict[str, Any]:
-        """Measure how far scores are from the share of entities that is right (the expected calibration error).
+        """Measure the expected calibration error, of plain and of calibrated scores, in all and per type, in percent.
 
-        In percent, of plain and of calibrated scores, all together and per type, with the tenths a reliability plot is
-        drawn from. Only types that the data have count.
+        With it, the tenths that a reliability plot is drawn from. Only types that the data have count.
         """
         return self.assess(data)[1]
 
@@ -131,10 +130,8 @@ class Version:
         corpus = data if isinstance(data, Corpus) else read(data)
         types = [*self.types, *(type_ for type_ in corpus.types if all and type_ not in self.types)]
         if not set(types) & set(corpus.types):
-            raise InputError(
-                f"{corpus.source} has no entity of a type this model knows ({', '.join(types[:8])}), so there is "
-                "nothing to measure"
-            )
+            known = ", ".join(types[:8])
+            raise InputError(f"{corpus.source} has no entity of a type this model knows ({known}): nothing to measure")
         spans, tagged = find(self.tagger, corpus.sentences, types)
         gold = gold_spans(corpus, tagged.sentence_starts, types)
         annotated = [type_ for type_ in self.types if type_ in corpus.counts]
@@ -178,6 +175,8 @@ class Version:
         """
         if isinstance(self.tagger, Exported):
             raise InputError("an ONNX export cannot be saved as a version; copy its folder instead")
+        if not self.lineage.tasks:
+            raise InputError("a model without a record cannot be saved as a version; copy its folder instead")
         with new_folder(folder) as scratch:
             self.tagger.save(scratch)
             for number, generator in enumerate(self.generators, 1):
