@@ -257,6 +257,7 @@ ROUTES: dict[tuple[str, str], Callable[[int], object]] = {
     ("/v1/project/texts", "many texts"): lambda n: {"texts": [f"play songs by band {at}" for at in range(n // 10)]},
     ("/v1/project/texts", "one long text"): lambda n: {"texts": ["play songs by miles davis\n" * (n // 10)]},
     ("/v1/project/texts", "no blank"): lambda n: {"texts": ["boston" * n]},
+    ("/v1/project/remove", "many numbers"): lambda n: {"ids": list(range(2, n)), "who": "ann"},
     ("/v1/project/annotate", "many entities"): lambda n: annotation([(2 * at, 2 * at + 1) for at in range(n)]),
     ("/v1/project/annotate", "entities over everything"): lambda n: annotation([(at, LONG) for at in range(n)]),
     ("/v1/project/annotate", "repeated types"): lambda n: annotation([], ["city"] * n),

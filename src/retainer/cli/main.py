@@ -27,7 +27,7 @@ VERBS = {
     "verify": "check that a version is still what was saved, file by file",
     "rollback": "restore the previous version, bit for bit",
     "types": "list the types of a model, or rename, merge, drop or split them",
-    "project": "say what a project of the workbench holds, export it, or import data into it",
+    "project": "say what a project of the workbench holds, export it, import data into it, or remove texts",
     "check": "report what is odd in data before training on it",
     "convert": "turn one format into another",
     "export": "write a model as ONNX, or what it finds as suggestions to correct",
@@ -36,7 +36,7 @@ VERBS = {
     "completion": "print a script with which bash, zsh or fish completes verbs and flags",
 }
 
-PARTS = {"types": ("rename", "merge", "drop", "split"), "project": ("export", "import")}
+PARTS = {"types": ("rename", "merge", "drop", "split"), "project": ("export", "import", "remove")}
 """Verbs with a second word: `types rename` is the function `rename` beside `types`."""
 
 DONE, WRONG_INPUT, OUR_FAULT, INTERRUPTED = 0, 2, 3, 130

@@ -14,6 +14,7 @@ from retainer.errors import InputError
 from retainer.workbench.annotation import AnnotatedText, Annotation, Conflict, decoded, encoded, types_marked
 from retainer.workbench.changes import AnnotationChange, ChangeKind, append_change, reversible, state_of
 from retainer.workbench.database import Database
+from retainer.workbench.removed_texts import removed_texts
 from retainer.workbench.retired_types import bring_back, retired
 from retainer.workbench.texts import ProjectTexts
 from retainer.workbench.types import type_ids, type_names
@@ -44,6 +45,8 @@ class Annotations:
         self._database, self._texts = database, ProjectTexts(database)
         self._counted: tuple[int, dict[int, TypeCounts]] | None = None
         """The counts of all annotations, and the change after which they were counted."""
+        self._removed = 0
+        """How many texts had been removed then: what goes with them is in no change."""
 
     def get(self, text: int) -> AnnotatedText:
         """Return what is said about a text now; of one that was not looked at, nothing."""
@@ -136,13 +139,14 @@ class Annotations:
 
         Inside a change nothing is remembered: it may still be taken back, and its number given to another.
         """
-        last, before = self.last_change(), self._counted
+        removed = len(removed_texts(connection))
+        last, before = self.last_change(), self._counted if removed == self._removed else None
         if before is not None and before[0] == last:
             return before[1]
         recent = before is not None and 0 < last - before[0] <= LARGEST_LOG
         found = _recounted(connection, *before) if before is not None and recent else _counted(connection)
         if connection.execute("PRAGMA query_only").fetchone()[0]:
-            self._counted = last, found
+            self._counted, self._removed = (last, found), removed
         return found
 
 

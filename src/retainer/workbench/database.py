@@ -159,6 +159,14 @@ class Database:
         else:
             self._readers.append(connection)
 
+    def scrub(self) -> None:
+        """Write the file anew and empty the log, so that nothing is left of what was deleted."""
+        with self._turn, database_refusals(self.path):
+            self._writer.execute("VACUUM")
+            busy, *_ = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if busy:
+                raise InputError(f"{self.path} is being read by another process, and its log could not be emptied")
+
     def close(self) -> None:
         """Close all connections; the last process to do so leaves one file behind, without a log."""
         self._closed = True
@@ -174,6 +182,7 @@ def _connect(path: Path, *, query_only: bool = False) -> sqlite3.Connection:
     connection.row_factory = sqlite3.Row
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
     connection.execute(f"PRAGMA journal_size_limit = {_LARGEST_LOG}")
     connection.execute(f"PRAGMA query_only = {int(query_only)}")
     return connection

@@ -30,6 +30,12 @@ def index_texts(connection: sqlite3.Connection) -> None:
         )
 
 
+def drop_index(connection: sqlite3.Connection) -> None:
+    """Forget the index, which has parts of texts in it; it is made again of the texts that are there."""
+    if has_trigrams(connection):
+        connection.execute(f"DROP TABLE IF EXISTS {_INDEX}")
+
+
 @dataclass(frozen=True)
 class Search:
     """How texts are found, as SQL."""

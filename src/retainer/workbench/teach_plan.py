@@ -23,6 +23,8 @@ from retainer.workbench.training_data import TrainingData, training_data
 BUILT_IN = "builtin"
 """What a project begins with that has no version."""
 _PLAN, _TRAIN, _TEXT, _START = "plan.json", "train.jsonl", "text.jsonl", "start"
+DATA_FILES = (_TRAIN, _TEXT)
+"""What a job is taught from, and texts to keep old types with."""
 _FORMAT = "prodigy"
 """Holds texts, their words and which types are complete."""
 
@@ -102,6 +104,8 @@ def taught_texts(project: Project, version: str) -> tuple[int, ...]:
     job = project.versions.get(version).job
     if job is None:
         return ()
+    if not (project.job_folder(job) / _TRAIN).stat().st_size:
+        return ()  # all of them were removed
     corpus = taught_corpus(project, project.jobs.get(job))
     return project.texts.numbers(sentence.located()[0] for sentence in corpus)
 

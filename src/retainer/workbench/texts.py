@@ -13,6 +13,7 @@ from retainer.errors import InputError
 from retainer.workbench.clock import now
 from retainer.workbench.database import Database
 from retainer.workbench.held_back import HeldBackCount, text_hash
+from retainer.workbench.removed_texts import removed_texts
 from retainer.workbench.search import Search, index_texts, search_for
 
 LONGEST_TEXT = 50_000
@@ -73,12 +74,11 @@ class ProjectTexts:
         """Add texts that the project does not have yet, all or none; one that is too long or has no word is refused."""
         stored = [checked_text(number, text) for number, text in enumerate(texts, 1)]
         with self._database.writing() as connection:
-            before = _last(connection)
-            added = now()
-            count = HeldBackCount(self.count(), self.held_back())
-            ids = tuple(_add(connection, sentence, source, added, count) for sentence in stored)
+            before = self.count()
+            adding = _Adding(source, now(), HeldBackCount(before, self.held_back()), _last(connection))
+            ids = tuple(_add(connection, sentence, adding) for sentence in stored)
             index_texts(connection)
-            return AddedTexts(ids, _last(connection) - before)
+            return AddedTexts(ids, adding.count.texts - before)
 
     def count(self, search: str = "", decided: bool | None = None, incomplete: int | None = None) -> int:
         """Count the texts: all of them, those that have a part, those with or without a decision.
@@ -179,7 +179,18 @@ def checked_text(number: int, text: str | Sentence) -> Sentence:
     return sentence
 
 
-def _add(connection: sqlite3.Connection, sentence: Sentence, source: str, added: str, count: HeldBackCount) -> int:
+@dataclass
+class _Adding:
+    """What holds of all texts that are added together, and how far that is."""
+
+    source: str
+    when: str
+    count: HeldBackCount
+    last: int
+    """The last number that a text has or had."""
+
+
+def _add(connection: sqlite3.Connection, sentence: Sentence, adding: _Adding) -> int:
     """Add one text, or find the one that is there."""
     text, offsets = sentence.located()
     hash_ = text_hash(text)
@@ -188,11 +199,12 @@ def _add(connection: sqlite3.Connection, sentence: Sentence, source: str, added:
         return int(there[0])
     usual = word_offsets(text, _edges(sentence.character_spans()))
     words = None if offsets == usual else json.dumps(offsets)
-    inserted = connection.execute(
-        "INSERT INTO texts (text, hash, words, source, added, held_back) VALUES (?, ?, ?, ?, ?, ?)",
-        (text, hash_, words, source, added, count.side(hash_)),
+    adding.last += 1
+    connection.execute(
+        "INSERT INTO texts (id, text, hash, words, source, added, held_back) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (adding.last, text, hash_, words, adding.source, adding.when, adding.count.side(hash_)),
     )
-    return int(inserted.lastrowid or 0)
+    return adding.last
 
 
 def _edges(spans: Iterable[Span]) -> set[int]:
@@ -200,7 +212,9 @@ def _edges(spans: Iterable[Span]) -> set[int]:
 
 
 def _last(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("SELECT coalesce(max(id), 0) FROM texts").fetchone()[0])
+    """Return the last number that a text has, or had before it was removed."""
+    [last] = connection.execute("SELECT coalesce(max(id), 0) FROM texts").fetchone()
+    return max(int(last), *removed_texts(connection), 0)
 
 
 def _stored(row: sqlite3.Row) -> StoredText:

@@ -188,6 +188,21 @@ def test_texts_that_a_new_type_leaves_incomplete_are_found(page, bench):
     expect(page.locator("#texts-count")).to_have_text("30 texts")
 
 
+def test_a_text_is_removed_for_good_once_that_is_confirmed(page, bench):
+    text = number(page)
+    page.click("#look-remove")
+    expect(page.locator("#removal-title")).to_have_text(f"Remove text {text} for good?")
+    press(page, "Enter")  # what has the focus keeps it
+    expect(page.locator("#removal")).to_be_hidden()
+    assert bench.project.texts.get(text)
+    page.click("#look-remove")
+    page.click("#removal-form button[type=submit]")
+    press(page, "Enter")  # the dialog has the name already
+    status(page, f"Text {text} is removed.")
+    expect(page.locator("#texts-count")).to_have_text("29 texts")
+    assert number(page) != text and bench.project.texts.count() == 29
+
+
 def test_a_refused_mark_adds_no_type_to_the_project(page, bench):
     press(page, "a")
     page.locator("#look-text .entity .word").first.dblclick()

@@ -69,6 +69,15 @@ def test_the_later_of_two_sees_the_earlier_and_decides(one):
     assert one.post("/undo", who="ann", before=answer["change"]) == {"item": None}
 
 
+def test_a_text_is_removed(one):
+    one.post("/annotate", id=1, revision=0, annotation=said(PARIS), who="ann")
+    assert one.post("/remove", ids=[1], who="bob") == {"ids": [1], "jobs": [], "versions": []}
+    assert one.respond("GET", "/v1/project/texts/1/history").status_code == 422
+    assert one.get("")["types"][0]["entities"] == 0 and one.post("/undo", who="ann") == {"item": None}
+    one.refused("/remove", "there is no text 2", ids=[2], who="bob")
+    assert one.refused("/remove", "ids", ids=[], who="bob") == "invalid_request"
+
+
 def test_undo_and_redo(one):
     one.post("/annotate", id=1, revision=0, annotation=said(PARIS), who="ann")
     assert one.post("/undo", who="ann")["item"]["annotation"] == said(decided=False)

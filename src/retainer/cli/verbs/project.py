@@ -1,4 +1,4 @@
-"""`retainer project`, and `retainer project export` and `import`."""
+"""`retainer project`, and `retainer project export`, `import` and `remove`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from retainer.cli.columns import Columns
 from retainer.cli.output import note, say, say_json
 from retainer.cli.verbs.convert import SUFFIXES, format_for
 from retainer.data.formats.table import FORMATS
+from retainer.errors import InputError
 from retainer.files import require_free
 from retainer.plurals import amount, entities
 from retainer.workbench.exchange import export_data, import_data, read_data
 from retainer.workbench.project import Project
+from retainer.workbench.text_removal import remove_texts
 
 
 def project(folder: str, /, *, json: bool = False) -> None:
-    """Say what a project of the workbench holds: texts, types, versions and jobs; or move data in and out.
+    """Say what a project of the workbench holds: texts, types, versions and jobs; or move data in and out, or remove texts.
 
     retainer project export FOLDER --out FILE;
-    retainer project import FOLDER DATA.
+    retainer project import FOLDER DATA;
+    retainer project remove FOLDER NUMBER...
     Each of these explains itself (retainer project export --help); docs/workbench.md has examples.
 
     :param folder: the folder of a project
@@ -114,3 +117,22 @@ def import_(
     if done.new_types:
         note(f"note: new in the project: {', '.join(done.new_types)}")
     say(f"{amount(done.texts, 'text')}, {done.new} new, {done.annotated} with annotation")
+
+
+def remove(folder: str, /, *numbers: int, who: str = "command line") -> None:
+    """Remove texts from a project for good, with all that was said about them, also while a server has it open.
+
+    Nothing brings them back, and no file of the project has their bytes afterwards. A version that learned from one of
+    them cannot unlearn it, and is named.
+
+    :param folder: the folder of a project
+    :param numbers: the numbers of the texts, as the page shows them
+    :param who: your name, which is kept with the numbers
+    """
+    if not numbers:
+        raise InputError("missing: the numbers of the texts to remove")
+    with Project.open(folder) as opened:
+        done = remove_texts(opened, numbers, who)
+    if done.versions:
+        note(f"note: these versions learned from them and cannot unlearn it: {', '.join(done.versions)}")
+    say(f"{amount(len(done.ids), 'text')} removed")

@@ -8,6 +8,7 @@ import { changePerson, person } from "./person.js";
 import { Project } from "./project.js";
 import { ProjectCompare } from "./project_compare.js";
 import { ProjectVersions } from "./project_versions.js";
+import { RemoveText } from "./remove_text.js";
 import { Teach } from "./teach.js";
 import { TextsList } from "./texts_list.js";
 import { TypeEditor } from "./type_editor.js";
@@ -27,6 +28,7 @@ export class Workbench {
       (id) => this.list.mark(id),
     );
     new TypeEditor(project, notices, this.look);
+    new RemoveText(project, notices, this.look, () => this.removed());
     this.adding = new AddTexts(project, notices, () => this.added());
     this.onUse = onUse;
     const open = (id) => this.openText(id);
@@ -116,6 +118,11 @@ export class Workbench {
     await this.project.refresh();
     await this.list.start();
     if (!this.look.sheet) await this.look.act(() => this.look.next());
+  }
+
+  async removed() {
+    await this.project.refresh();
+    await this.list.start();
   }
 
   async taught(version) {

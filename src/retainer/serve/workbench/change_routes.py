@@ -14,10 +14,18 @@ from retainer.serve.settings import Settings
 from retainer.serve.text_limits import within_limits
 from retainer.serve.workbench.documents import type_documents
 from retainer.serve.workbench.look_routes import one_item
-from retainer.serve.workbench.project_answers import AddedAnswer, Item, ReversedAnswer, TypesAnswer
-from retainer.serve.workbench.project_requests import AddTexts, Annotate, ChangeType, Reverse, WrittenAnnotation
+from retainer.serve.workbench.project_answers import AddedAnswer, Item, RemovedAnswer, ReversedAnswer, TypesAnswer
+from retainer.serve.workbench.project_requests import (
+    AddTexts,
+    Annotate,
+    ChangeType,
+    RemoveTexts,
+    Reverse,
+    WrittenAnnotation,
+)
 from retainer.serve.workbench.refusals import conflict_error, in_thread, post_answers
 from retainer.serve.workbench.served_project import ServedProject
+from retainer.workbench import text_removal
 from retainer.workbench.annotation import AnnotatedText, Annotation, Conflict
 from retainer.workbench.project import Project
 from retainer.workbench.type_removal import remove_type
@@ -33,6 +41,16 @@ def change_routes(served: ServedProject, settings: Settings) -> APIRouter:
         texts = within_limits(request.texts, settings.limits)
         added = await in_thread(lambda: served.project.texts.add(texts, request.source))
         return json_response({"new": added.new, "known": len(texts) - added.new, "ids": list(added.ids)})
+
+    @router.post("/remove", responses=post_answers(RemovedAnswer))
+    async def remove_texts(request: RemoveTexts) -> Response:
+        """Remove texts for good, with all that was said about them; that cannot be undone.
+
+        Their bytes leave all files of the project. Versions that were taught from them stay as they are.
+        """
+        removed = await in_thread(lambda: text_removal.remove_texts(served.project, request.ids, request.who))
+        served.comparisons.clear()
+        return json_response({"ids": list(removed.ids), "jobs": list(removed.jobs), "versions": list(removed.versions)})
 
     @router.post("/annotate", responses=post_answers(Item, conflict=True))
     async def annotate(request: Annotate) -> Response:

@@ -120,6 +120,16 @@ class AddedAnswer(ResponseModel):
     ids: list[int]
 
 
+class RemovedAnswer(ResponseModel):
+    """What became of texts that were removed."""
+
+    ids: list[int]
+    jobs: list[int]
+    """Past jobs whose files had one of them, and have it no more."""
+    versions: list[str]
+    """Versions that were taught from one of them; they cannot unlearn it."""
+
+
 class ReversedAnswer(ResponseModel):
     """What was undone or redone; null if there was nothing."""
 

@@ -42,6 +42,13 @@ class AddTexts(StrictRequest):
     )
 
 
+class RemoveTexts(StrictRequest):
+    """Texts to remove for good."""
+
+    ids: Annotated[list[Number], Field(min_length=1, max_length=1000, fail_fast=True, description="Their numbers.")]
+    who: Who
+
+
 class Annotate(StrictRequest):
     """A change of what is said about a text."""
 
