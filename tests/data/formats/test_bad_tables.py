@@ -9,6 +9,7 @@ from retainer.data.io import read
 from retainer.data.texts import read_texts
 
 MARKS = '"[[3, 7, ""city""]]"'
+PACKED = gzip.compress(f"text,entities\nin Oslo,{MARKS}\n".encode() * 99, mtime=0)
 
 
 @pytest.mark.parametrize(
@@ -17,11 +18,12 @@ MARKS = '"[[3, 7, ""city""]]"'
         ("no_text.csv", b"id,kind\n1,a\n2,b\n", "looks like CSV with the columns id, kind"),
         ("twice.csv", f"text,text,entities\nin Oslo,b,{MARKS}\n".encode(), "there are 2 columns called 'text'"),
         ("none.csv", b"text,entities\n", "found no sentence"),
-        ("cut.csv.gz", gzip.compress(f"text,entities\nin Oslo,{MARKS}\n".encode() * 99)[:-9], "ends too early"),
-        ("junk.csv.gz", gzip.compress(b"text,entities\n") + b"junk", "the compressed file is damaged"),
+        ("cut.csv.gz", PACKED[:-9], "ends too early"),
+        ("junk.csv.gz", PACKED + b"junk", "the compressed file is damaged"),
         ("cut.parquet", b"PAR1" + b"x" * 100, "the table is damaged or cut off"),
         ("open.csv", b'text,entities\n"in Oslo,[]\n', ":2: this is not CSV (a quote that opens here is never closed"),
     ],
+    ids=["no text", "twice", "none", "cut", "junk", "cut Parquet", "open quote"],
 )
 def test_one_sentence_and_nothing_written(tmp_path, capsys, name, content, says):
     (tmp_path / name).write_bytes(content)
