@@ -5,7 +5,7 @@ READY := .venv/ready
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: install demo test quick page-test ray-test docs-test ranks-test attack attack-quick dist lint format picture readme clean
+.PHONY: install demo test quick page-test ray-test docs-test ranks-test workers-test attack attack-quick dist lint format picture readme clean
 
 install: $(READY)  ## make .venv and nothing else
 
@@ -31,6 +31,9 @@ docs-test: $(READY)  ## run every command of the README and of docs/, a few minu
 
 ranks-test: $(READY)  ## kill a process of a run under torchrun, and go on: a minute on two cores, no network
 	$(BIN)/python -m pytest tests/training/torchrun
+
+workers-test: $(READY)  ## a server with workers: reloads, kills and its end, under load, half a minute on two cores, no network
+	$(BIN)/python -m pytest tests/serve/workers/processes
 
 attack: $(READY)  ## attack readers, versions, runs and the server, at most an hour on two cores
 	$(BIN)/python benchmarks/attack.py --out results/attack.json

@@ -111,3 +111,15 @@ def test_wrong_calls(run, refused, tmp_path):
     refused("import", "texts.txt", "city.jsonl", says="texts.txt cannot be written: File exists")
     (tmp_path / "p" / "project.sqlite").write_bytes(b"x" * 5000)
     refused("export", "p", "--out", "a.jsonl", says="project.sqlite is damaged")
+
+
+def test_texts_are_removed_by_their_numbers(run, refused, tmp_path):
+    run("import", "project", "texts.txt")
+    refused("remove", "project", says="missing: numbers")
+    refused("remove", "project", "9", says="there is no text 9 in this project")
+    refused("remove", "project", "first", says="first")
+    status, out, _ = run("remove", "project", "2", "--who", "ann")
+    assert (status, out) == (0, "1 text removed\n")
+    with Project.open(tmp_path / "project") as project:
+        assert [text.id for text in project.texts.all()] == [1]
+    assert b"go to rome" not in (tmp_path / "project" / "project.sqlite").read_bytes()

@@ -41,7 +41,7 @@ def test_few_entities_are_a_reason_for_neither():
     assert worse.verdict.sentence.startswith(
         "Not enough evidence: artist dropped by 100.00 points of F1 (100.00 to 0.00"
     )
-    assert "on 2 entities in 2 texts: too few to tell; decide about more" in worse.verdict.sentence
+    assert "on 2 entities in 2 texts: too few to judge; decide about more" in worse.verdict.sentence
     better = compare_versions(BOTH, [compared([BOSTON], [BOSTON, PARIS], [BOSTON, PARIS])] * 4)
     assert better.verdict.answer == "unknown" and "nothing got worse" in better.verdict.sentence
     assert "artist (4 entities in 4 texts, which say little)" in better.verdict.sentence
@@ -82,7 +82,7 @@ def test_without_decisions_agreement_on_old_types_decides():
     other = compare_versions(BOTH, [compared([BOSTON], [PARIS])] * 20)
     assert other.verdict.answer == "no" and "both agree on only 0.0 % of artist" in other.verdict.sentence
     few = compare_versions(BOTH, [compared([BOSTON], [PARIS])] * 4)
-    assert few.verdict.answer == "unknown" and "(4 entities: too few to tell)" in few.verdict.sentence
+    assert few.verdict.answer == "unknown" and "(4 entities: too few to judge)" in few.verdict.sentence
 
 
 def test_nothing_known_is_no_yes():

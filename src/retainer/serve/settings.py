@@ -68,7 +68,7 @@ class Settings:
                 )
 
 
-_MAKE_TOKEN = '(umask 077; python -c "import secrets; print(secrets.token_urlsafe())" > {})'
+MAKE_TOKEN = '(umask 077; python -c "import secrets; print(secrets.token_urlsafe())" > {})'
 """The command that makes the file of a token, which nobody else can read."""
 
 
@@ -78,7 +78,7 @@ def read_token(path: str) -> str:
         token = Path(path).read_text(encoding="ascii").strip()
     except FileNotFoundError:
         raise InputError(
-            f"there is no file {path}; make one with a token of your own: {_MAKE_TOKEN.format(path)}"
+            f"there is no file {path}; make one with a token of your own: {MAKE_TOKEN.format(path)}"
         ) from None
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None

@@ -46,7 +46,7 @@ class Scope:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class VersionVerdict:
     """What to do, and why."""
 
     answer: Literal["yes", "no", "unknown"]
@@ -69,7 +69,7 @@ class _Evidence:
     """Whether a reason rests on enough entities."""
 
 
-def verdict_of(difference: Difference, scopes: Mapping[str, Scope]) -> Verdict:
+def verdict_of(difference: Difference, scopes: Mapping[str, Scope]) -> VersionVerdict:
     """Weigh the scores of types where decisions tell, and the agreement elsewhere."""
     evidence = _Evidence([], [], [])
     _weigh_scores(difference, scopes, evidence)
@@ -77,15 +77,17 @@ def verdict_of(difference: Difference, scopes: Mapping[str, Scope]) -> Verdict:
     if difference.types.dropped:
         evidence.problems.append(f"the new version never learned {', '.join(difference.types.dropped)}")
     if evidence.problems:
-        return Verdict("no", f"No: {'; '.join(evidence.problems)}.")
+        return VersionVerdict("no", f"No: {'; '.join(evidence.problems)}.")
     if evidence.doubts:
-        return Verdict("unknown", f"Not enough evidence: {'; '.join(evidence.doubts)}; {_MORE}.")
+        return VersionVerdict("unknown", f"Not enough evidence: {'; '.join(evidence.doubts)}; {_MORE}.")
     if not evidence.reasons:
-        return Verdict("unknown", f"Not enough evidence: {_UNKNOWN}.")
+        return VersionVerdict("unknown", f"Not enough evidence: {_UNKNOWN}.")
     if not evidence.firm:
         said = "; ".join(evidence.reasons)
-        return Verdict("unknown", f"Not enough evidence: nothing got worse, but there is too little to tell ({said}).")
-    return Verdict("yes", f"Yes: {'; '.join(evidence.reasons)}.")
+        return VersionVerdict(
+            "unknown", f"Not enough evidence: nothing got worse, but there is too little to judge by ({said})."
+        )
+    return VersionVerdict("yes", f"Yes: {'; '.join(evidence.reasons)}.")
 
 
 def _weigh_scores(difference: Difference, scopes: Mapping[str, Scope], evidence: _Evidence) -> None:
@@ -101,7 +103,7 @@ def _weigh_scores(difference: Difference, scopes: Mapping[str, Scope], evidence:
     for type_, phrase in broken.items():
         few = is_few(scopes[type_].entities)
         chance = type_ in scored.kept and not scored.kept[type_].real
-        doubt = ": too few to tell" if few else ": may be chance" if chance else ""
+        doubt = ": too few to judge" if few else ": may be chance" if chance else ""
         (evidence.doubts if doubt else evidence.problems).append(f"{phrase} on {_plainly(scopes[type_])}{doubt}")
     kept = [f"{type_} ({scopes[type_]})" for type_ in scored.kept if type_ not in broken]
     gained = [_found(type_, one, scopes[type_]) for type_, one in scored.gained.items() if type_ not in broken]
@@ -131,7 +133,7 @@ def _weigh_agreement(difference: Difference, evidence: _Evidence) -> None:
     for type_, (agreement, size) in found.items():
         if agreement < MIN_AGREEMENT:
             said = f"both agree on only {decimals(agreement, 1)} % of {type_}, and no decision says which is right"
-            few = f" ({entities(size)}: too few to tell)" if is_few(size) else ""
+            few = f" ({entities(size)}: too few to judge)" if is_few(size) else ""
             (evidence.doubts if few else evidence.problems).append(f"{said}{few}")
     same = [type_ for type_, (agreement, _) in found.items() if agreement >= MIN_AGREEMENT]
     if same:

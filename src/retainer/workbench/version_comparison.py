@@ -20,7 +20,7 @@ from retainer.metrics.few import is_few
 from retainer.metrics.significance import count_entities
 from retainer.workbench.annotation import Annotation
 from retainer.workbench.texts import StoredText
-from retainer.workbench.verdict import Scope, Verdict, verdict_of
+from retainer.workbench.verdict import Scope, VersionVerdict, verdict_of
 
 _Spans = Sequence[Span]
 
@@ -77,7 +77,7 @@ class VersionComparison:
     """Texts with a decision."""
     rows: tuple[TypeRow, ...]
     """The types with an entity in a text in which they are complete."""
-    verdict: Verdict
+    verdict: VersionVerdict
 
 
 def compare_versions(types: TypesOfBoth, texts: Sequence[ComparedText]) -> VersionComparison:

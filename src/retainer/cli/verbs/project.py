@@ -8,7 +8,6 @@ from retainer.cli.columns import Columns
 from retainer.cli.output import note, say, say_json
 from retainer.cli.verbs.convert import SUFFIXES, format_for
 from retainer.data.formats.table import FORMATS
-from retainer.errors import InputError
 from retainer.files import require_free
 from retainer.plurals import amount, entities
 from retainer.workbench.exchange import export_data, import_data, read_data
@@ -17,7 +16,7 @@ from retainer.workbench.text_removal import remove_texts
 
 
 def project(folder: str, /, *, json: bool = False) -> None:
-    """Say what a project of the workbench holds: texts, types, versions and jobs; or move data in and out, or remove texts.
+    """Say what a project of the workbench holds: texts, types, versions and jobs; or move data in and out.
 
     retainer project export FOLDER --out FILE;
     retainer project import FOLDER DATA;
@@ -129,8 +128,6 @@ def remove(folder: str, /, *numbers: int, who: str = "command line") -> None:
     :param numbers: the numbers of the texts, as the page shows them
     :param who: your name, which is kept with the numbers
     """
-    if not numbers:
-        raise InputError("missing: the numbers of the texts to remove")
     with Project.open(folder) as opened:
         done = remove_texts(opened, numbers, who)
     if done.versions:

@@ -65,7 +65,7 @@ def serve(
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # by default it would end a server that still loads
     from retainer.serve.address import bind_socket, socket_url
     from retainer.serve.model_paths import paths_by_name
-    from retainer.serve.settings import Limits, Settings, host_names, is_local, read_token
+    from retainer.serve.settings import MAKE_TOKEN, Limits, Settings, host_names, is_local, read_token
 
     if watch < 0:
         raise InputError(f"--watch {watch:g}: expected seconds, or 0 for never")
@@ -75,7 +75,10 @@ def serve(
     if workbench is not None and Path(workbench).is_file():
         raise InputError(f"{workbench} is a file; --workbench takes a folder")
     if workbench is not None and not token:
-        raise InputError("--workbench needs --token-file FILE: requests with the token change the project")
+        raise InputError(
+            "--workbench needs --token-file FILE: requests with the token change the project; make one: "
+            f"{MAKE_TOKEN.format('FILE')}"
+        )
     if workbench is None and not models:
         raise InputError("missing: models, or a project (--workbench FOLDER)")
     _require_workers(workers, settings, workbench)

@@ -113,7 +113,7 @@ function change({ before, after, real, few }) {
   if (after === null) return "not learned";
   const moved = signed(after - before);
   if (moved === "0.0" || (real && !few)) return moved;
-  return `${moved} (${few ? "too few to tell" : "may be chance"})`;
+  return `${moved} (${few ? "too few to judge" : "may be chance"})`;
 }
 
 function signed(points) {

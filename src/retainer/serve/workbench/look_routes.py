@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
@@ -66,7 +67,8 @@ def text_routes(served: ServedProject) -> APIRouter:
         incomplete: Annotated[str, Query(max_length=500, description=_INCOMPLETE)] = "",
     ) -> Response:
         """Return the next texts behind one: all, those that have a part, those with or without a decision."""
-        found = await in_thread(lambda: _page(served.project, after, limit, search, decided, at, incomplete))
+        wanted = _Wanted(search, decided, incomplete)
+        found = await in_thread(lambda: _page(served.project, wanted, after, limit, at))
         return await asyncio.to_thread(json_response, found)
 
     @router.get("/{id}", responses=get_answers(Item))
@@ -109,14 +111,21 @@ def _facts(project: Project) -> dict[str, Any]:
         }
 
 
-def _page(
-    project: Project, after: int, limit: int, search: str, decided: bool | None, at: int, incomplete: str
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Wanted:
+    """Which texts are asked for."""
+
+    search: str
+    decided: bool | None
+    incomplete: str
+
+
+def _page(project: Project, wanted: _Wanted, after: int, limit: int, at: int) -> dict[str, Any]:
     with project.database.reading():
-        type_ = project.types.number(incomplete) if incomplete else None
-        texts = project.texts.page(after, limit + 1, search, decided, at, type_)
+        type_ = project.types.number(wanted.incomplete) if wanted.incomplete else None
+        texts = project.texts.page(after, limit + 1, wanted.search, wanted.decided, at, type_)
         said = project.annotations.many([text.id for text in texts])
-        count = project.texts.count(search, decided, type_)
+        count = project.texts.count(wanted.search, wanted.decided, type_)
     items = [item_document(text, said[text.id]) for text in texts[:limit]]
     return {"items": items, "more": len(texts) > limit, "count": count}
 
