@@ -151,7 +151,7 @@ def test_a_file_can_be_dropped_and_a_long_one_comes_in_parts(page, texts):
 
 
 BROKEN = {
-    "picture.png": (b"\x89PNG\r\n\x1a\n\x00\x00\x00", "binary file. Choose plain text, JSON lines or CoNLL columns"),
+    "picture.png": (b"\x89PNG\r\n\x1a\n\x00\x00\x00", "binary file. Choose plain text, "),
     "texts.txt.gz": (gzip.compress(b"play songs"), "is compressed (gzip): unpack it"),
     "latin.txt": ("caf\u00e9".encode("latin-1"), "is not UTF-8"),
     "broken.jsonl": (b'{"text": "a"}\n{"text": \n', "line 2: this is not JSON"),
