@@ -1,6 +1,6 @@
 """How the time of every reader, check and route grows with its data: each size is twice the one before.
 
-    python benchmarks/slopes.py [--seconds 1.0]
+    python benchmarks/slopes.py [--seconds 1.0] [--only NAME,...]
 
 For every format of the table there are ordinary sentences, one sentence that is as long as all of them together, and
 shapes that invite quadratic work: nested and overlapping annotation, tags that never end, runs of spaces. Routes that
@@ -13,6 +13,7 @@ slope is above 2.6 where the larger size takes more than half a second.
 import argparse
 import asyncio
 import gc
+import gzip
 import json
 import sys
 import tempfile
@@ -28,9 +29,10 @@ from tiny_encoder import tiny_encoder
 from retainer.data.checks import annotation, findings, type_clashes, unreadable_scripts
 from retainer.data.checks.names import similar_types
 from retainer.data.corpus import Corpus
+from retainer.data.formats.binary import BINARY_FORMATS
 from retainer.data.formats.table import FORMATS
 from retainer.data.generated import generate
-from retainer.data.io import read
+from retainer.data.io import read, write
 from retainer.data.spans import Sentence, Span
 from retainer.data.text_files import write_text_file
 from retainer.errors import InputError
@@ -72,6 +74,32 @@ def reading(format: str, make: Callable[[int], str | dict[str, str]], place: Pat
                 return None
 
         return work
+
+    return prepared
+
+
+def rereading(format: str, length: int, place: Path) -> Make:
+    """Return the work of reading sentences of a length from a file that is not text."""
+
+    def prepared(size: int) -> Callable[[], object]:
+        file = place / f"{format}-{size}"
+        place.mkdir(exist_ok=True)
+        if not file.exists():
+            write(sentences(20 * size // length, length), file, format)
+        return lambda: read(file, format)
+
+    return prepared
+
+
+def unpacking(place: Path) -> Make:
+    """Return the work of reading compressed columns."""
+
+    def prepared(size: int) -> Callable[[], object]:
+        file = place / f"{size}.conll.gz"
+        text = FORMATS["conll"].write(sentences(size))
+        assert isinstance(text, str)
+        file.write_bytes(gzip.compress(text.encode()))
+        return lambda: read(file)
 
     return prepared
 
@@ -202,6 +230,10 @@ def works(place: Path) -> Iterator[tuple[str, str, Make]]:
         for (of, shape), make in ODD.items():
             if of == name:
                 yield name, shape, reading(name, make, place / shape)
+    for name in BINARY_FORMATS:
+        yield name, "short sentences", rereading(name, 20, place / "a")
+        yield name, "sentences of 1,000 words", rereading(name, 1000, place / "b")
+    yield "gzip", "short sentences", unpacking(place)
     for check, call in CHECKS.items():
         for shape, corpus in shapes().items():
             yield check, shape, on(corpus, call)
@@ -374,11 +406,14 @@ def main() -> int:
     """Measure, print, and say whether everything is about linear."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--only", default="", help="formats, checks and routes, by their names")
     options = parser.parse_args()
-    steep = 0
+    steep, only = 0, set(filter(None, options.only.split(",")))
     print(f"{'what':24} {'shape':26} {'size':>8} {'half':>8} {'whole':>8} {'slope':>6}")
     with tempfile.TemporaryDirectory() as place:
         for what, shape, make in chain(works(Path(place)), route_works(two_versions(Path(place)))):
+            if only and what not in only:
+                continue
             size, whole, half = doubled(make, options.seconds)
             slope, bad = whole / max(half, 1e-6), is_steep(half, whole)
             steep += bad
