@@ -8,9 +8,13 @@ without slopes. The exit status is 1 if one of them fails.
 """
 
 import argparse
+import contextlib
 import json
+import os
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -40,19 +44,34 @@ TAIL = 3_000
 """How much of what a program says is kept."""
 
 
+def run_alone(call: list[str]) -> tuple[int, str]:
+    """Run a program, end whatever it has left running, and return its status and what it said.
+
+    It writes to a file: a server that outlives a program that failed would keep a pipe open for ever.
+    """
+    with tempfile.TemporaryFile("w+", errors="replace") as said:
+        process = subprocess.Popen(call, stdout=said, stderr=subprocess.STDOUT, start_new_session=True)
+        try:
+            status = process.wait()
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        said.seek(0)
+        return status, said.read()
+
+
 def attacked(name: str, quick: bool) -> dict[str, Any]:
     """Run one program, pass on what it says, and return what became of it."""
     program, what = PROGRAMS[name]
     began = time.perf_counter()
-    call = [sys.executable, str(HERE / program), *(["--quick"] if quick else [])]
-    done = subprocess.run(call, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
-    print(f"\n== {name}: {what}\n{done.stdout[-TAIL:]}", end="", flush=True)
+    status, said = run_alone([sys.executable, str(HERE / program), *(["--quick"] if quick else [])])
+    print(f"\n== {name}: {what}\n{said[-TAIL:]}", end="", flush=True)
     return {
         "attack": name,
         "what": what,
-        "passed": done.returncode == 0,
+        "passed": status == 0,
         "seconds": round(time.perf_counter() - began, 1),
-        "said": done.stdout[-TAIL:].splitlines(),
+        "said": said[-TAIL:].splitlines(),
     }
 
 

@@ -116,6 +116,7 @@ async def ask(address: str, texts: list[str], options: argparse.Namespace) -> di
         "statuses": {str(status): count for status, count in sorted(crowd.statuses.items())},
         "errors": sum(count for status, count in crowd.statuses.items() if status != 200),
         "lost": crowd.lost,
+        "client_cpu_seconds": time.process_time(),
         "per_second": len(ranked) / took,
         "latency": {
             name: ranked[min(int(len(ranked) * share), len(ranked) - 1)] if ranked else None

@@ -41,7 +41,8 @@ class Scope:
 
     def __str__(self) -> str:
         """Say it as it stands in brackets behind a score."""
-        little = ", which say little" if is_few(self.entities) else ""
+        say = "says" if self.entities == 1 else "say"
+        little = f", which {say} little" if is_few(self.entities) else ""
         return f"{entities(self.entities)} in {amount(self.texts, 'text')}{little}"
 
 

@@ -139,6 +139,8 @@ def test_a_table_of_one_column_goes_by_its_name(page, server, tmp_path):
     page.set_input_files("#file", put(tmp_path, "text\nin Oslo\nin Bergen\n", "one.csv"))
     page.wait_for_selector("#find-results .card >> nth=1")
     assert plain(page, "find") == ["in Oslo", "in Bergen"]
+    page.set_input_files("#file", put(tmp_path, "nr;body\n1;in Oslo\n", "odd.csv"))
+    page.wait_for_selector("#find-alert:has-text('odd.csv is a table without a column of texts: found nr, body.')")
 
 
 @pytest.mark.parametrize("header", ["word,tag", "text;tags", "Sentence #,Word,POS,Tag", '"tokens"\t"labels"'])

@@ -96,6 +96,10 @@ def test_a_text_that_is_left_in_the_middle_is_complete_for_nothing_and_keeps_its
     assert page.locator("#look-complete-types input:checked").count() == 2
     press(page, "d")
     expect(page.locator("#workbench-alert")).to_contain_text("accept or reject first")
+    press(page, "r", "n")
+    expect(page.locator("#look-state")).not_to_contain_text(f"Text {text} ")
+    press(page, "p")
+    expect(page.locator("#look-list li", has_text="✗ rejected")).to_have_count(1)
     press(page, "c", "Shift+D")
     status(page, "complete for no type, so it teaches what is marked")
     assert said(bench, text).annotation.decided and said(bench, text).annotation.complete == ()

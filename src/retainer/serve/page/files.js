@@ -7,7 +7,7 @@ import { UserError } from "./errors.js";
 import { recognise, TABLE } from "./file_formats.js";
 import { readRecord } from "./json_lines.js";
 import { limits } from "./server.js";
-import { readTable } from "./tables.js";
+import { readTable, refuseNameless } from "./tables.js";
 
 const MAX_BYTES = 8 * 2 ** 20;
 const MAX_TEXTS = 5000;
@@ -108,6 +108,7 @@ function parse(content, name, annotated) {
   if (format === "columns") return readColumns(lines, name);
   const table = format === TABLE ? readTable(content, name, annotated) : undefined;
   if (table) return table;
+  if (format === "plain text") refuseNameless(lines, name);
   if (format !== "plain text" && format !== "JSON lines")
     throw new UserError(`${name} holds ${format}, which the page does not read. ${CONVERT}`);
   return lines.map((line, at) => {

@@ -70,7 +70,7 @@ export class Look {
   renew() {
     return this.act(async () => {
       const { sheet } = this;
-      if (sheet && !sheet.isChanged) this.show({ ...(await this.project.text(sheet.id)), why: sheet.stored.why }, null);
+      if (sheet && !sheet.isChanged) this.show(await this.project.text(sheet.id), null);
     });
   }
 
@@ -103,6 +103,7 @@ export class Look {
   /** Save what was done to the text before another one comes. */
   async leave() {
     const { sheet } = this;
+    sheet?.remember();
     if (sheet?.isChanged) await this.save(sheet.decides);
   }
 

@@ -5,6 +5,9 @@ import { UserError } from "./errors.js";
 import { overlap } from "./proposals.js";
 import { ReviewQueue } from "./review_queue.js";
 
+const rejections = new Map();
+/** What was rejected in texts that are not decided, by their numbers: with the decision it is saved as an absence. */
+
 export class Sheet extends ReviewQueue {
   /**
    * @param {object} item the text as the server knows it
@@ -16,7 +19,9 @@ export class Sheet extends ReviewQueue {
     const usual = annotation.decided ? [] : types().filter((type) => !unticked.has(type));
     const complete = [...new Set([...annotation.complete, ...usual])];
     const open = found.filter((one) => isOpen(one, annotation));
-    const items = [...annotation.entities.map(saved), ...open.map(proposed)].sort((a, b) => a.start - b.start);
+    const gone = rejections.get(item.id) ?? new Set();
+    const proposals = open.map((one) => ({ ...proposed(one), state: gone.has(keyOf(one)) ? "rejected" : "open" }));
+    const items = [...annotation.entities.map(saved), ...proposals].sort((a, b) => a.start - b.start);
     super([{ plain: text, given: [], complete }], [new Text(text)], items, types);
     if (item.words) this.words.set(0, item.words);
     this.stored = item;
@@ -29,6 +34,12 @@ export class Sheet extends ReviewQueue {
 
   get id() {
     return this.stored.id;
+  }
+
+  /** Remember what was rejected for when the text is looked at again. */
+  remember() {
+    const gone = this.items.filter((item) => item.state === "rejected" && item.proposed);
+    rejections.set(this.id, new Set(gone.map((item) => keyOf(item.proposed))));
   }
 
   /** Whether something was done that is not saved. */
@@ -106,6 +117,10 @@ export class Sheet extends ReviewQueue {
 /** A proposal is worth a look where nothing is marked, unless it was decided that nothing else is there. */
 function isOpen(found, { entities, decided, complete }) {
   return !(decided && complete.includes(found.type)) && !entities.some((one) => overlap(one, found));
+}
+
+function keyOf({ start, end, type }) {
+  return JSON.stringify([start, end, type]);
 }
 
 function saved({ start, end, type }) {

@@ -24,6 +24,14 @@ export function isHeader(line, name) {
   return known.some((one) => TEXTS.includes(one)) || (known.some((one) => WORDS.includes(one)) && hasTags);
 }
 
+/** Refuse a file that is called a table and has no column of texts: its header and numbers are not texts. */
+export function refuseNameless(lines, name) {
+  const header = lines.find((line) => !isBlank(line));
+  if (header === undefined || !/\.[ct]sv$/i.test(name)) return;
+  const found = headerNames(header, separatorOf(header)).slice(0, 8).join(", ");
+  throw new UserError(`${name} is a table without a column of texts: found ${found}. Call one of them “text”.`);
+}
+
 /**
  * Read the texts of a table and, if `annotated`, their entities, which must be written as JSON.
  * Returns undefined for a table without texts (of words and tags), which the page does not read.

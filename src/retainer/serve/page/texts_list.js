@@ -161,6 +161,7 @@ export class TextsList {
 
   /** Draw a text anew that was changed. */
   update(item) {
+    if (byId("texts-decided").selectedOptions[0]?.dataset.type !== undefined) return void this.start();
     const drawn = this.box.querySelector(`[data-text="${Number(item.id)}"]`);
     drawn?.replaceWith(this.row(item, Number(drawn.dataset.at)));
   }

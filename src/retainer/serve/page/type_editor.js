@@ -3,7 +3,7 @@
 import { button, byId, nameNode, node, plural, visible } from "./dom.js";
 import { UserError } from "./errors.js";
 
-const COLOURS = ["blue", "vermillion", "green", "purple", "orange", "sky", "grey"];
+const COLOURS = ["blue", "vermilion", "green", "purple", "orange", "sky", "grey"];
 
 export class TypeEditor {
   /** @param {import("./look.js").Look} look */
@@ -37,9 +37,14 @@ export class TypeEditor {
 
   /** Say that a type is new, and what that means for texts that were decided before. */
   welcome(name) {
+    return `The type ${visible(name)} is new.${this.openTexts(name)}`;
+  }
+
+  /** Say how many decided texts are not complete for a type; nothing where all are. */
+  openTexts(name) {
     const count = this.project.openFor(name);
     const open = `${plural(count, "decided text is", "decided texts are")} not complete for it`;
-    return `The type ${visible(name)} is new.${count ? ` ${open}: Show in All texts lists them.` : ""}`;
+    return count ? ` ${open}: Show in All texts lists them.` : "";
   }
 
   /** Change a type; a text that is open is saved before and shown anew, since its entities have the new name. */
@@ -107,7 +112,8 @@ export class TypeEditor {
   merge() {
     const [name, into] = ["types-merge-from", "types-merge-into"].map((id) => byId(id).value);
     if (name === into) return this.notices.reportError(new UserError("Choose two different types to merge."));
-    return this.change({ action: "merge", name, into }, `${visible(name)} is part of ${visible(into)} now.`);
+    const said = `${visible(name)} is part of ${visible(into)} now.`;
+    return this.change({ action: "merge", name, into }, () => `${said}${this.openTexts(into)}`);
   }
 
   /** Offer all types to merge. */

@@ -128,6 +128,7 @@ export class Workbench {
   async taught(version) {
     await this.project.refresh();
     this.against.fill(version);
-    this.notices.report(`${visible(version)} is ready: compare it with the one in use, or use it.`);
+    const others = this.project.in_use ? "compare it with the one in use, or use it" : "look at its scores, or use it";
+    this.notices.report(`${visible(version)} is ready: ${others}.`);
   }
 }

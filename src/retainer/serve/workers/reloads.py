@@ -18,7 +18,7 @@ from retainer.errors import InputError
 from retainer.serve.folder_watch import watch_folders
 from retainer.serve.metrics import Metrics
 from retainer.serve.model_paths import folder_state
-from retainer.serve.workers.channel import Failed
+from retainer.serve.workers.channel import Failed, Gone
 from retainer.serve.workers.crew import WorkerCrew
 from retainer.serve.workers.member import Member
 from retainer.serve.workers.orders import Orders, followed_path
@@ -98,16 +98,19 @@ class Reloads:
         return "swapped"
 
     async def _prepare(self, name: str, place: str) -> Facts:
-        """Let all workers load a version, and make sure that it is the same one."""
+        """Let all workers load a version, and make sure that it is the same one.
+
+        One that ends meanwhile is passed over: who takes its place loads what the others serve by then.
+        """
         made = await asyncio.gather(
             *(member.call("prepare", name=name, place=place) for member in self._crew.ready), return_exceptions=True
         )
         for one in made:
-            if isinstance(one, InputError | Failed):
+            if isinstance(one, BaseException) and not isinstance(one, Gone):
                 raise one
         whole: list[Facts] = [one for one in made if not isinstance(one, BaseException)]
-        if len(whole) < len(made) or not made:
-            raise Failed("a worker ended meanwhile; reload again")
+        if not whole:
+            raise Failed("no worker is left that could load it; reload again")
         if any(one != whole[0] for one in whole):
             raise InputError("its files changed while they were loaded; reload again")
         return whole[0]
