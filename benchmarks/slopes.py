@@ -85,7 +85,7 @@ def rereading(format: str, length: int, place: Path) -> Make:
         file = place / f"{format}-{size}"
         place.mkdir(exist_ok=True)
         if not file.exists():
-            write(sentences(20 * size // length, length), file, format)
+            write(sentences(max(20 * size // length, 1), length), file, format)
         return lambda: read(file, format)
 
     return prepared

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from retainer.cli.main import VERBS
+from retainer.data.formats.binary import BINARY_FORMATS
 from retainer.data.formats.table import FORMATS
 from retainer.serve.app import api_app
 from retainer.serve.metrics import Metrics
@@ -72,7 +73,7 @@ class TestSlopes:
 
     def test_every_format_and_check_is_there(self, slopes, tmp_path):
         measured = {what for what, _, _ in slopes.works(tmp_path)}
-        assert measured == {*FORMATS, *slopes.CHECKS}
+        assert measured == {*FORMATS, *BINARY_FORMATS, "gzip", *slopes.CHECKS}
         assert {of for of, _ in slopes.ODD} == set(FORMATS)
 
     def test_every_work_can_be_done(self, slopes, tmp_path):
