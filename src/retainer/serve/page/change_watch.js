@@ -22,10 +22,10 @@ export class ChangeWatch {
     this.asking = true;
     try {
       const { changes, last } = await project.changes(this.last);
-      this.last = last;
       this.turn = (this.turn ?? 0) + 1;
       if (changes.length || this.turn % REFRESH_EVERY === 0) await project.refresh();
       for (const id of new Set(changes.map((change) => change.text))) await this.see(id, changes, look, list);
+      this.last = last; // what could not be shown is asked for again
     } catch {
       // the next request of the person says what is wrong
     } finally {
@@ -34,13 +34,18 @@ export class ChangeWatch {
   }
 
   async see(id, changes, look, list) {
-    const { sheet } = look;
     const change = changes.findLast((one) => one.text === id);
-    const isOpen = sheet?.id === id && change.revision > sheet.stored.revision;
+    const isOpen = look.sheet?.id === id && change.revision > look.sheet.stored.revision;
     if (!isOpen && !list.has(id)) return;
     const item = await this.workbench.project.text(id);
     list.update(item);
-    if (!isOpen || look.sheet !== sheet || look.waiting || item.revision <= sheet.stored.revision) return;
+    if (isOpen) await look.act(() => this.show(item, change, look));
+  }
+
+  /** Show what another person said about the text that is open, once what was begun here is done. */
+  show(item, change, look) {
+    const { sheet } = look;
+    if (sheet?.id !== item.id || item.revision <= sheet.stored.revision) return;
     if (sheet.isChanged) look.conflict.showBoth(item);
     else if (!look.conflict.isVisible) {
       look.show(item, `${visible(change.who)} changed this text; you see it as it is now.`);
