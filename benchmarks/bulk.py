@@ -1,8 +1,9 @@
 """Bulk tagging: memory against the number of lines, lines per second by workers, and Ray beside processes.
 
     python benchmarks/bulk.py --out FILE [--lines 100000,1000000] [--device cpu] [--only memory,workers,ray]
+    python benchmarks/bulk.py --out FILE --device cuda --only workers --jobs 1,2,3,4
 
-Lines are generated, the model has a tiny encoder, and every run is a call of `retainer predict --out`. Peaks are the
+Lines are generated, the model has a tiny encoder (on a GPU the built-in one), and every run is a call of `retainer predict --out`. Peaks are the
 most that the driver and any worker ever held (VmHWM of /proc). The rate is counted from the moment every worker has
 written a shard to the last shard, so starting is not in it; ``seconds`` has everything. ``load`` is that of the machine
 before a run: a figure with more than 0.5 there was measured beside other work, whose share shows in the seconds the
@@ -26,15 +27,18 @@ POLL = 1.0
 """Seconds between two looks at the memory of all processes."""
 
 
-def make_model(folder: Path) -> Path:
-    """Teach a tiny encoder two types."""
+def make_model(folder: Path, device: str) -> Path:
+    """Teach a tiny encoder two types; on a GPU the built-in one, which is what people would put there."""
     from retainer.data.generated import generate
     from retainer.training.learn import learn
     from retainer.training.recipe import Recipe
 
-    encoder = tiny_encoder(folder / "encoder")
     data = generate(400, seed=1, types=["artist", "city"])
-    learn(data, encoder, recipe=Recipe(epochs=6, batch=8, base_lr=5e-3), seed=1, device="cpu").save(folder / "model")
+    if device == "cpu":
+        encoder, recipe = tiny_encoder(folder / "encoder"), Recipe(epochs=6, batch=8, base_lr=5e-3)
+    else:
+        encoder, recipe = "builtin", Recipe(epochs=6, batch=8)
+    learn(data, encoder, recipe=recipe, seed=1, device=device).save(folder / "model")
     return folder / "model"
 
 
@@ -120,16 +124,17 @@ def main() -> None:
     parser.add_argument("--lines", default="100000,1000000")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--only", default="workers,ray,memory")
+    parser.add_argument("--jobs", default="1,2", help="how many workers, one run for each")
     options = parser.parse_args()
     few, many = map(int, options.lines.split(","))
     runs = {
-        "workers": [(few, ["--jobs", "1"]), (few, ["--jobs", "2"])],
+        "workers": [(few, ["--jobs", jobs]) for jobs in options.jobs.split(",")],
         "ray": [(few, ["--ray", "local"])],
         "memory": [(many, ["--jobs", "2"])],
     }
     document: dict[str, Any] = {"machine": machine(), "device": options.device, "runs": []}
     with tempfile.TemporaryDirectory() as place:
-        model = make_model(Path(place))
+        model = make_model(Path(place), options.device)
         files = {count: make_lines(Path(place) / f"{count}.jsonl", count) for count in (few, many)}
         for number, (count, how) in enumerate(one for name in options.only.split(",") for one in runs[name]):
             document["runs"].append(run(model, files[count], Path(place) / f"out{number}", how, options.device))

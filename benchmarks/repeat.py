@@ -125,10 +125,12 @@ def main() -> None:
     parser.add_argument("--not-recorded", action="store_true")
     options = parser.parse_args()
     course = Course(**{name: getattr(options, name) for name in Course.__dataclass_fields__})
+    alone = summary(list(runs(course, options.alone, 1)))
+    print("alone", json.dumps(alone), flush=True)
     document = {
         "machine": machine(),
         "course": {name: str(value) if name == "data" else value for name, value in vars(course).items()},
-        "alone": summary(list(runs(course, options.alone, 1))),
+        "alone": alone,
         "company": {"jobs": options.jobs, **summary(list(runs(course, options.runs, options.jobs)))},
     }
     document["course"]["data"] = options.data.name
