@@ -37,7 +37,8 @@ from retainer.methods import method
 from retainer.metrics.f1 import Array, Spans, gold_spans
 from retainer.model.tagger import Tagger
 from retainer.runtime import shared_gpu
-from retainer.training import blend, evidence, learn
+from retainer.training import blend, evidence
+from retainer.training import settled as settled_student
 from retainer.training.evidence import Evidence
 from retainer.training.prior import Offsets, fit_offsets
 from retainer.training.recipe import Recipe
@@ -147,7 +148,7 @@ def sequence(data: Path, case: str, seed: int, device: str) -> Run:
 
     usual = blend.settle
     recipe = Recipe(epochs=cutting.epochs, prior="dev")
-    with mock.patch.object(learn, "settle", settled):
+    with mock.patch.object(settled_student, "settle", settled):
         for _ in TaskSequence(tasks, method("retain"), recipe=recipe, seed=seed, device=device).run():
             pass
     return {"case": case, "seed": seed, "tasks": rows}
