@@ -3,11 +3,11 @@
     python benchmarks/bulk.py --out FILE [--lines 100000,1000000] [--device cpu] [--only memory,workers,ray]
     python benchmarks/bulk.py --out FILE --device cuda --only workers --jobs 1,2,3,4
 
-Lines are generated, the model has a tiny encoder (on a GPU the built-in one), and every run is a call of `retainer predict --out`. Peaks are the
-most that the driver and any worker ever held (VmHWM of /proc). The rate is counted from the moment every worker has
-written a shard to the last shard, so starting is not in it; ``seconds`` has everything. ``load`` is that of the machine
-before a run: a figure with more than 0.5 there was measured beside other work, whose share shows in the seconds the
-driver and the workers computed, start included.
+Lines are generated, the model has a tiny encoder (on a GPU the built-in one), and every run is a call of
+`retainer predict --out`. Peaks are the most that the driver and any worker ever held (VmHWM of /proc). The rate is
+counted from the moment every worker has written a shard to the last shard, so starting is not in it; ``seconds`` has
+everything. ``load`` is that of the machine before a run: a figure with more than 0.5 there was measured beside other
+work, whose share shows in the seconds the driver and the workers computed, start included.
 """
 
 import argparse
