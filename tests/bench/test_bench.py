@@ -564,6 +564,37 @@ class TestTable:
         assert sheet.bounds == by_task.bounds == 2
         assert [row.end_section for row in terminal_tables([ranking])[0].rows] == [False, True, False, False, False]
 
+    def test_a_bound_has_the_same_encoder_and_the_same_sentences(self):
+        """A larger encoder is not above the bound of a small one; without a bound of its own it has no distance."""
+
+        def cells(pool, encoder, scores, *parts):
+            plain = [fake(method, 1, score, variant=", ".join(parts)) for method, score in scores.items()]
+            return [replace(cell, encoder=encoder, pool=pool) for cell in plain]
+
+        (ranking,) = rankings(
+            [
+                *cells(0.0, "builtin", {"joint": 80.0, "partial_joint": 75.0, "rdp": 70.0}),
+                *cells(0.0, "builtin", {"rdp": 71.0}, "lr=1"),
+                *cells(0.0, "hub/large", {"joint": 90.0, "rdp": 84.0}, "large"),
+                *cells(0.0, "hub/large", {"rdp": 83.0}, "lr=1", "large"),
+                *cells(0.5, "builtin", {"joint": 77.0, "retain": 73.0}, "pool=0.5"),
+                *cells(0.5, "builtin", {"joint": 78.0, "retain": 72.0}, "text_share=0.0", "pool=0.5"),
+                *cells(0.5, "hub/large", {"retain": 85.0}, "pool=0.5", "large"),
+            ],
+            None,
+        )
+        contenders = [row for row in ranking.rows if not row.joint]
+        bounds = ("joint", "partial_joint")
+        assert {row.name: tuple(ranking.to_bound(row, bound) for bound in bounds) for row in contenders} == {
+            "rdp": (-10.0, -5.0),
+            "rdp (lr=1)": (-9.0, -4.0),
+            "rdp (large)": (-6.0, None),
+            "rdp (lr=1, large)": (-7.0, None),
+            "retain (pool=0.5)": (-4.0, None),
+            "retain (text_share=0.0, pool=0.5)": (-6.0, None),
+            "retain (pool=0.5, large)": (None, None),
+        }
+
     def test_partial_joint_alone_gives_no_distance_to_joint(self):
         (line, rdp) = table([fake("partial_joint", 1, 82.0), fake("rdp", 1, 70.0)])
         assert line[4:6] == ["", "0.00"] and rdp[4:6] == ["", "−12.00"]

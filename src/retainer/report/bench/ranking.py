@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from retainer.bench.preset import Preset
 from retainer.bench.result import CellResult
@@ -27,15 +26,15 @@ class Ranking:
     rows: Sequence[MethodRow]
     published: Published
 
-    @cached_property
-    def bounds(self) -> dict[tuple[str, str], float]:
-        """Macro F1 of the upper bounds, by method and variant."""
-        return {(row.method, row.variant): row.mean("macro") for row in self.rows if row.joint}
-
     def to_bound(self, row: MethodRow, method: str) -> float | None:
-        """Return how far a row is from an upper bound with the same hyper-parameters, else with the defaults."""
-        bound = self.bounds.get((method, row.variant), self.bounds.get((method, "")))
-        return None if bound is None else row.mean("macro") - bound
+        """Return how far a row is from an upper bound that has the same encoder and the same sentences.
+
+        Of several, that with the row's own hyper-parameters counts, else that with the defaults.
+        """
+        bounds = [one for one in self.rows if one.joint and one.method == method and one.material == row.material]
+        own = next((one for one in bounds if one.variant == row.variant), None)
+        bound = own or next((one for one in bounds if one.default), None)
+        return None if bound is None else row.mean("macro") - bound.mean("macro")
 
     def place(self, row: MethodRow, score: Average) -> int:
         """Return 1 for the best row and 2 for the second best that is not an upper bound, as printed; else 0."""

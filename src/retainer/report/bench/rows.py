@@ -39,6 +39,17 @@ class MethodRow:
         return self.cells[0].variant
 
     @property
+    def material(self) -> tuple[str, float]:
+        """What it learns with: the encoder, and the share of sentences set aside as text."""
+        return self.cells[0].encoder, self.cells[0].pool
+
+    @property
+    def default(self) -> bool:
+        """Whether recipe and fields are the defaults, whatever it learns with."""
+        encoder, pool = self.material
+        return all(part == f"pool={pool}" or encoder.endswith(part) for part in self.variant.split(", "))
+
+    @property
     def joint(self) -> bool:
         """Whether it is an upper bound: it sees all data and is not a rival. A method that is unknown today is none."""
         known = METHODS.get(self.method)
