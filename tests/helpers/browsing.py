@@ -1,12 +1,13 @@
 """A real browser for tests, and pages that remember what went wrong in them."""
 
 import os
+import re
 import shutil
 from contextlib import contextmanager
 
 import httpx2
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 REQUIRED = "RETAINER_BROWSER"
@@ -153,3 +154,11 @@ LUMINANCE = r"""
 def contrasts(page):
     """All contrasts of a page."""
     return [(round(ratio, 2), text, style) for ratio, text, style in page.evaluate(LUMINANCE)]
+
+
+@contextmanager
+def another_text(page):
+    """Do what brings another text of a workbench, and wait for it: what is said of this one may change before."""
+    number = page.inner_text("#look-state").split()[1].rstrip(",")
+    yield
+    expect(page.locator("#look-state")).not_to_have_text(re.compile(rf"Text {number}\b"))

@@ -2,7 +2,7 @@
 
 import pytest
 from benching import TOKEN, workbench
-from browsing import tab
+from browsing import another_text, tab
 from playwright.sync_api import expect
 
 from retainer.data.generated import generate
@@ -33,13 +33,6 @@ def choose(page, text, span):
         page.locator(f"#look-text [data-word='{at}']").click()
 
 
-def acted(page, key):
-    """Press a key that brings another text."""
-    before = page.inner_text("#look-state")
-    page.keyboard.press(key)
-    expect(page.locator("#look-state")).not_to_have_text(before)
-
-
 def decide(page):
     """Mark the cities of the text that is shown, as a person who knows them; leave the rest, and decide."""
     for _ in range(page.locator("#look-list button").count()):
@@ -49,7 +42,8 @@ def decide(page):
         if span.type == "city":
             choose(page, text, span)
             page.keyboard.press("1")
-    acted(page, "d")
+    with another_text(page):
+        page.keyboard.press("d")
 
 
 def taught(page, name):
@@ -114,7 +108,8 @@ def test_from_a_text_file_to_a_version_in_use_and_back(chromium, empty, tmp_path
         expect(page.locator("#workbench-status")).to_have_text("v1 is in use now.")
         expect(page.locator("#views a:visible")).to_have_count(5)
         page.click("#bench-parts a[href='#workbench/look']")
-        acted(page, "n")
+        with another_text(page):
+            page.keyboard.press("n")
         for _ in range(4):
             decide(page)
         taught(page, "v2")

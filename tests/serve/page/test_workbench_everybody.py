@@ -2,7 +2,7 @@
 
 import pytest
 from benching import workbench
-from browsing import contrasts, tab
+from browsing import another_text, contrasts, tab
 from playwright.sync_api import expect
 
 from retainer.data.generated import generate
@@ -93,12 +93,11 @@ def live_regions(page):
 
 def decide(page):
     """Accept what is left of the text and decide, by keys."""
-    before = page.inner_text("#look-state")
-    page.keyboard.press("Shift+D" if page.locator("#look-rest").is_visible() else "d")
-    if page.locator("#person").is_visible():
-        page.keyboard.type("Mia")
-        page.keyboard.press("Enter")
-    expect(page.locator("#look-state")).not_to_have_text(before)
+    with another_text(page):
+        page.keyboard.press("Shift+D" if page.locator("#look-rest").is_visible() else "d")
+        if page.locator("#person").is_visible():
+            page.keyboard.type("Mia")
+            page.keyboard.press("Enter")
 
 
 def test_the_whole_loop_by_keyboard_alone_as_it_is_heard(page, bench):
@@ -204,6 +203,23 @@ def test_a_conflict_is_heard_and_undo_and_redo_say_what_they_mean(page, bench):
     expect(page.locator("#look-conflict")).to_contain_text(f"Bo changed text {other} after you did; nothing was undone")
     assert page.locator("#look-conflict button").last.inner_text() == "Undo what you did before that"
     assert other == text or bench.project.annotations.get(text).revision == revision
+
+
+def test_a_change_is_heard_also_while_the_text_is_being_opened_as_it_was_before(page, bench):
+    page.locator("#look-text").focus()
+    text = int(page.inner_text("#look-state").split()[1].rstrip(","))
+    decide(page)
+    under_way = []
+    page.route(f"**/v1/project/texts/{text}", lambda route: under_way.append((route, route.fetch())), times=1)
+    with page.expect_request(f"**/v1/project/texts/{text}"):
+        page.keyboard.press("p")
+    page.wait_for_timeout(500)
+    [(route, before)] = under_way
+    with page.expect_response("**/v1/project/changes*"):
+        bench.project.annotations.write(text, Annotation(), seen=1, who="Bo")
+    page.wait_for_timeout(3_500)
+    route.fulfill(response=before)
+    status(page, "Bo changed this text")
 
 
 def test_a_finding_opens_its_text(page, bench):

@@ -33,7 +33,9 @@ export class ChangeWatch {
     }
   }
 
+  /** See which texts are shown once what was begun here is done: it may be opening this one as it was before. */
   async see(id, changes, look, list) {
+    await look.last;
     const change = changes.findLast((one) => one.text === id);
     const isOpen = look.sheet?.id === id && change.revision > look.sheet.stored.revision;
     if (!isOpen && !list.has(id)) return;

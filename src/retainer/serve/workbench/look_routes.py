@@ -150,9 +150,11 @@ def _history(project: Project, id: int) -> dict[str, Any]:
 
 
 def _changes(project: Project, after: int) -> dict[str, Any]:
-    found = project.annotations.since(after)
+    with project.database.reading():  # a change between two readings would be skipped for good
+        found = project.annotations.since(after)
+        last = found[-1].id if found else max(after, project.annotations.last_change())
     notices = [
         {"id": one.id, "text": one.text, "who": one.who, "when": one.when, "kind": one.kind, "revision": one.revision}
         for one in found
     ]
-    return {"changes": notices, "last": found[-1].id if found else max(after, project.annotations.last_change())}
+    return {"changes": notices, "last": last}
