@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from retainer.bench.ray_cells import _IN_FLIGHT, _Sweep
+from retainer.bench.ray_cells import _IN_FLIGHT, RayCells, _Sweep
 from retainer.errors import InputError
 
 
@@ -32,7 +32,7 @@ class FakeRay:
 
 def sweep(ray):
     made = object.__new__(_Sweep)
-    made.ray, made.learning = ray, {}
+    made.ray, made.learning, made.in_flight = ray, {}, _IN_FLIGHT
     made._submitted = lambda cell: cell.title
     made.bench = SimpleNamespace(keep=lambda cell, done, peak: done)
     return made
@@ -53,3 +53,16 @@ def test_lost_cells_are_named_when_the_others_are_done():
         for cell, _ in measured:
             found.append(cell)
     assert found == [cell for cell in CELLS if cell.title not in ("cell 7", "cell 900")]
+
+
+@pytest.mark.parametrize(
+    ("cpus", "gpus", "resources", "asked"),
+    [
+        (1, 0, {"CPU": 16}, 500),
+        (1, 0.125, {"CPU": 2000, "GPU": 64}, 1024),
+        (2, 0, {"CPU": 2000}, 2000),
+        (0, 0.25, {"CPU": 1, "GPU": 100}, 800),
+    ],
+)
+def test_a_large_cluster_has_cells_for_every_place(cpus, gpus, resources, asked):
+    assert RayCells("a:1", cpus, gpus)._in_flight(resources) == asked

@@ -30,8 +30,8 @@ from retainer.workers.ray_cluster import Files, cluster, fits_a_node, packed, un
 _RETRIES = 3
 """How often a cell begins again elsewhere before it is given up."""
 _IN_FLIGHT = 500
-"""Cells that Ray is asked for at once, more than a cluster has room for: every answer costs a look at all of them, so
-ten thousand at once would cost a hundred million looks."""
+"""Cells that Ray is asked for at once, or twice as many as a larger cluster has room for: every answer costs a look at
+all of them, so ten thousand at once would cost a hundred million looks."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,16 @@ class RayCells:
 
     def __call__(self, bench: Bench, cells: Sequence[Cell]) -> Iterator[tuple[Cell, CellResult]]:
         """Yield cells as they are finished; what a cell without an end costs, is its own result alone."""
-        with cluster(self.address):
+        with cluster(self.address) as resources:
             self._require_room()
-            sweep = _Sweep(bench, {"num_cpus": self.cpus, "num_gpus": self.gpus, "max_retries": _RETRIES})
-            yield from sweep.measured(cells)
+            share = {"num_cpus": self.cpus, "num_gpus": self.gpus, "max_retries": _RETRIES}
+            yield from _Sweep(bench, share, self._in_flight(resources)).measured(cells)
+
+    def _in_flight(self, resources: Mapping[str, float]) -> int:
+        """Return how many cells to ask for at once, so that no node of a large cluster is idle."""
+        shares = {"CPU": self.cpus, "GPU": self.gpus}
+        room = min(resources.get(name, 0) / share for name, share in shares.items() if share)
+        return max(_IN_FLIGHT, 2 * int(room))
 
     def _require_room(self) -> None:
         """Refuse to wait for what no node will ever have."""
@@ -61,10 +67,10 @@ class RayCells:
 class _Sweep:
     """The calls of one sweep. What many cells need is put into Ray's store once."""
 
-    def __init__(self, bench: Bench, options: Mapping[str, Any]) -> None:
+    def __init__(self, bench: Bench, options: Mapping[str, Any], in_flight: int) -> None:
         import ray
 
-        self.bench, self.ray = bench, ray
+        self.bench, self.ray, self.in_flight = bench, ray, in_flight
         self.learn = ray.remote(_learn_first).options(**options)
         self.measure = ray.remote(_measure).options(**options)
         self.splits = ray.put(splits_of(bench.data, bench.columns))
@@ -75,7 +81,7 @@ class _Sweep:
         """Submit cells, and more as some are finished; a cell waits in Ray for its first version."""
         waiting, running, lost = deque(cells), dict[Any, Cell](), list[str]()
         while waiting or running:
-            while waiting and len(running) < _IN_FLIGHT:
+            while waiting and len(running) < self.in_flight:
                 cell = waiting.popleft()
                 running[self._submitted(cell)] = cell
             (call,), _ = self.ray.wait([*self.learning, *running], num_returns=1)

@@ -51,7 +51,7 @@ class _Position:
 
 
 def chunks(files: Sequence[InputFile], columns: Mapping[str, str], cut: ChunkSize) -> Iterator[Chunk]:
-    """ChunkSize the texts of all files, one after the other, into chunks."""
+    """Cut the texts of all files, one after the other, into chunks."""
     position, texts, size, number = _Position(), list[Named](), 0, 0
     for file in files:
         for text in raw_texts(file.path, columns, position.add):
