@@ -86,23 +86,28 @@ def learn_sentences(place: Place, count: int) -> Call:
     return learning(place, place.pair()[0], count, f"sentences-{count}")
 
 
+SENTENCES = 30_000
+"""How many are learned against types and tasks: enough to be most of the work."""
+
+
 def learn_types(place: Place, count: int) -> Call:
-    """Against the number of types the version knows: 1,000 sentences each."""
-    rows = [Sentence(("ask", "for", f"name{at % count}"), (Span(2, 3, f"t{at % count}"),)) for at in range(2000)]
+    """Against the number of types the version knows; with none, the start: a hundred sentences and one type."""
+    types = count or 1
+    rows = [Sentence(("ask", "for", f"name{at % types}"), (Span(2, 3, f"t{at % types}"),)) for at in range(2000)]
     start = place.teach(Corpus(tuple(rows)), place.encoder, place.folder / f"types-{count}")
-    return learning(place, start, 1000, f"types-{count}")
+    return learning(place, start, SENTENCES if count else 100, f"types-{count}")
 
 
 def learn_tasks(place: Place, count: int) -> Call:
-    """Against the number of tasks the version has learned before: 1,000 sentences each, and a type per task."""
+    """Against the number of tasks the version has learned before, a type per task; with none, the start as above."""
     start: str | Path = place.encoder
-    for task in range(1, count + 1):
+    for task in range(1, (count or 1) + 1):
         known = place.folder / f"task-{task}"
         if not known.exists():
             rows = [Sentence(("ask", "for", f"name{at % 9}"), (Span(2, 3, f"t{task}"),)) for at in range(64)]
             place.teach(Corpus(tuple(rows)), start, known)
         start = known
-    return learning(place, Path(start), 1000, f"tasks-{count}")
+    return learning(place, Path(start), SENTENCES if count else 100, f"tasks-{count}")
 
 
 def predict(place: Place, count: int) -> Call:
@@ -175,8 +180,8 @@ def log(place: Place, count: int) -> Call:
 
 PARTS: dict[str, tuple[Callable[[Place, int], Call], Sequence[int]]] = {
     "learn-sentences": (learn_sentences, (100, 1000, 3000, 10_000, 30_000, 100_000, 300_000)),
-    "learn-types": (learn_types, (1, 4, 12, 40, 120, 200)),
-    "learn-tasks": (learn_tasks, (1, 3, 10, 30)),
+    "learn-types": (learn_types, (0, 4, 12, 40, 120, 200)),
+    "learn-tasks": (learn_tasks, (0, 1, 3, 10, 30)),
     "predict": (predict, (100, 10_000, 30_000, 100_000, 300_000, 1_000_000)),
     "predict-out": (predict_out, (100, 10_000, 30_000, 100_000, 300_000, 1_000_000)),
     "compare": (compare, (100, 10_000, 30_000, 100_000, 300_000, 1_000_000)),
@@ -257,7 +262,8 @@ def main() -> None:
     known: dict[str, Any] = {"machine": machine(), "device": options.device, "calls": [], "parts": {}}
     if options.out.exists():
         known = json.loads(options.out.read_text(encoding="utf-8"))
-    call_made = f"--parts {options.parts} --most {options.most} --device {options.device}"
+    sizes = f" --sizes {options.sizes}" if options.sizes else ""
+    call_made = f"--parts {options.parts} --most {options.most} --device {options.device}{sizes}"
     known.setdefault("calls", []).append(f"python benchmarks/scale.py --out FILE {call_made}")
     with tempfile.TemporaryDirectory() as folder:
         place = Place(Path(folder), options.device)

@@ -1,6 +1,8 @@
 """Draw what `benchmarks/scale.py` measured: CPU seconds and memory against the size, on log axes, with slopes.
 
-python benchmarks/scale_picture.py results/scale-cpu.json docs/scale.svg
+    python benchmarks/scale_picture.py docs/scale.svg results/scale-cpu.json results/scale-learn-cpu.json
+
+Of a part that several files have, the last one counts.
 """
 
 import json
@@ -83,7 +85,8 @@ def panel(parts: dict[str, Any], field: str, heading: str, y: Axis) -> Markup:
     x = x_axis()
     drawn, ends = [grid(x, y)], list[tuple[float, float, int, str]]()
     for index, (part, unit) in enumerate(UNITS.items()):
-        places = [(x(point["size"]), y(point[field])) for point in parts.get(part, {"points": []})["points"]]
+        points = [point for point in parts.get(part, {"points": []})["points"] if point["size"]]
+        places = [(x(point["size"]), y(point[field])) for point in points]
         if places:
             drawn.append(series(index, places))
             slope = parts[part]["slopes"][field]
@@ -159,6 +162,8 @@ def _cell(slope: dict[str, float]) -> str:
 
 
 if __name__ == "__main__":
-    given, target = map(Path, sys.argv[1:])
-    target.write_text(picture(json.loads(given.read_text(encoding="utf-8"))), encoding="utf-8")
-    print(table(json.loads(given.read_text(encoding="utf-8"))))
+    target, *given = map(Path, sys.argv[1:])
+    measured = [json.loads(file.read_text(encoding="utf-8"))["parts"] for file in given]
+    document = {"parts": {name: part for parts in measured for name, part in parts.items()}}
+    target.write_text(picture(document), encoding="utf-8")
+    print(table(document))
