@@ -6,8 +6,8 @@
 Lines are generated, the model has a tiny encoder (on a GPU the built-in one), and every run is a call of
 `retainer predict --out`. Peaks are the most that the driver and any worker ever held (VmHWM of /proc). The rate is
 counted from the moment every worker has written a shard to the last shard, so starting is not in it; ``seconds`` has
-everything. ``load`` is that of the machine before a run: a figure with more than 0.5 there was measured beside other
-work, whose share shows in the seconds the driver and the workers computed, start included.
+everything. ``load`` is the mean over the minute before a run, so it has the run before in it; that other work was
+going on shows where the seconds the driver and the workers computed, start included, are far below ``seconds``.
 """
 
 import argparse
@@ -130,9 +130,11 @@ def main() -> None:
     runs = {
         "workers": [(few, ["--jobs", jobs]) for jobs in options.jobs.split(",")],
         "ray": [(few, ["--ray", "local"])],
-        "memory": [(many, ["--jobs", "2"])],
+        "memory": [(many, ["--jobs", "2"]), (many, ["--ray", "local"])],
     }
-    document: dict[str, Any] = {"machine": machine(), "device": options.device, "runs": []}
+    command = f"--lines {options.lines} --device {options.device} --only {options.only} --jobs {options.jobs}"
+    document: dict[str, Any] = {"command": f"python benchmarks/bulk.py --out FILE {command}", "machine": machine()}
+    document |= {"device": options.device, "runs": []}
     with tempfile.TemporaryDirectory() as place:
         model = make_model(Path(place), options.device)
         files = {count: make_lines(Path(place) / f"{count}.jsonl", count) for count in (few, many)}
