@@ -34,8 +34,8 @@ def decision(few: Sequence[Ranking], many: Sequence[Ranking]) -> str:
         "([measured](../results/README.md#one-more-type-for-a-model-in-use)).",
         "**A run may cost no more than fine-tuning: `rdp-no-ppl`**, which is `rdp` with `--set.pseudo argmax`: "
         f"{_macro(few, 'rdp-no-ppl')} on CoNLL2003 ({_seeds(few, 'rdp-no-ppl')}), {_macro(many, 'rdp-no-ppl')} on "
-        f"Few-NERD ({_seeds(many, 'rdp-no-ppl')}). Take `rdp` itself, with prototypes, only where `learn --dry-run` does "
-        "not warn that they differ from the old version.",
+        f"Few-NERD ({_seeds(many, 'rdp-no-ppl')}). Take `rdp` itself, with prototypes, only where `learn --dry-run` "
+        "does not warn that they differ from the old version.",
         f"**All data are still there, with all types annotated: `joint`.** {_macro(few, 'joint')} on CoNLL2003; "
         "nothing need be kept.",
         "**Not sure, or `compare` says worse?** Let annotated data of your own decide: `retainer bench own --data FILE "
