@@ -7,6 +7,7 @@ from code_tables import markdown
 
 from retainer.methods import METHODS
 from retainer.methods.passes import forward_passes
+from retainer.plurals import amount
 from retainer.report.bench.ranking import Ranking
 from retainer.report.bench.rows import MethodRow
 
@@ -32,8 +33,9 @@ def decision(few: Sequence[Ranking], many: Sequence[Ranking]) -> str:
         "old types better, and finds new ones with fewer mistakes where the sentences were picked for them "
         "([measured](../results/README.md#one-more-type-for-a-model-in-use)).",
         "**A run may cost no more than fine-tuning: `rdp-no-ppl`**, which is `rdp` with `--set.pseudo argmax`: "
-        f"{_macro(few, 'rdp-no-ppl')} on CoNLL2003, {_macro(many, 'rdp-no-ppl')} on Few-NERD. Take `rdp` itself, with "
-        "prototypes, only where `learn --dry-run` does not warn that they differ from the old version.",
+        f"{_macro(few, 'rdp-no-ppl')} on CoNLL2003 ({_seeds(few, 'rdp-no-ppl')}), {_macro(many, 'rdp-no-ppl')} on "
+        f"Few-NERD ({_seeds(many, 'rdp-no-ppl')}). Take `rdp` itself, with prototypes, only where `learn --dry-run` "
+        "does not warn that they differ from the old version.",
         f"**All data are still there, with all types annotated: `joint`.** {_macro(few, 'joint')} on CoNLL2003; "
         "nothing need be kept.",
         "**Not sure, or `compare` says worse?** Let annotated data of your own decide: `retainer bench own --data FILE "
@@ -98,6 +100,12 @@ def _rows(ranked: Sequence[Ranking], name: str) -> list[MethodRow]:
 def _macro(ranked: Sequence[Ranking], name: str) -> str:
     """Write the macro F1 of a method in all settings."""
     return _both([row.mean("macro") for row in _rows(ranked, name)])
+
+
+def _seeds(ranked: Sequence[Ranking], name: str) -> str:
+    """Write with how many seeds a method was measured in every setting."""
+    [count] = {len(row.cells) for row in _rows(ranked, name)}
+    return amount(count, "seed")
 
 
 def _macro_of(ranked: Sequence[Ranking], name: str, seeds: Sequence[int]) -> str:

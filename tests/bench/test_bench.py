@@ -33,7 +33,7 @@ from retainer.data.splits import read_splits
 from retainer.data.tasks import hide, plan
 from retainer.decimals import with_sign
 from retainer.errors import InputError
-from retainer.methods import METHODS, RDP
+from retainer.methods import DEFAULT_METHOD, METHODS, RDP
 from retainer.methods import method as find_method
 from retainer.metrics.f1 import gold_spans, score
 from retainer.report.bench.folder import read_bench
@@ -288,6 +288,12 @@ class TestRunning:
         out, _, found, _ = measured
         assert len([path for path in (out / "bases").iterdir() if path.is_dir()]) == 1
         assert found[0]["tasks"][0]["per_type"] == found[1]["tasks"][0]["per_type"]
+
+    def test_a_first_version_names_rdp_whatever_the_default_of_learn(self, measured, data):
+        """The first versions behind committed cells say so; with the default of `learn` they would be other records."""
+        out, cells, _, _ = measured
+        base = Bench(data, out, TYPES, "cpu").first(cells[1])
+        assert cells[1].name == "finetune" and base.lineage.method == "rdp" != DEFAULT_METHOD
 
     def test_a_shared_first_version_changes_nothing(self, measured, data, encoder):
         out, cells, found, _ = measured

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from retainer.data.generated import generate
+from retainer.data.labels import Labels
 from retainer.data.tasks import hide
 from retainer.errors import InputError
+from retainer.metrics.f1 import Spans
 from retainer.training import label_shift as module
 from retainer.training.evidence import Evidence
 from retainer.training.label_shift import LOWEST, SOFTNESS, label_shift, shares_in, text_offsets
@@ -59,6 +61,36 @@ class TestTheShift:
         words = sum(len(sentence.words) for sentence in data)
         of = sum(span.end - span.start for sentence in data for span in sentence.spans)
         assert shares_in(data.sentences, ("city",)) == {"city": of / words} and shares_in((), ("city",)) == {"city": 0}
+
+
+RIGHT_OLD, NOTHING = (0.0, 3.0, -5.0), (4.0, -5.0, -4.0)
+"""A clear old entity, and a word that is none: the scores of O, old and new."""
+TEXT = generate(5, seed=1)
+
+
+class TestWhatOldTypesMayLose:
+    """Forty old entities that the parent finds, and sixty words the student calls new, of which the parent says O."""
+
+    def offsets(self, monkeypatch, taken):
+        labels = Labels(("O", "B-old", "I-old", "B-new", "I-new"))
+        logits = np.full((160, 5), -20.0)
+        logits[:, [0, 1, 3]] = [RIGHT_OLD] * 40 + [taken] * 60 + [NOTHING] * 60
+        gold = Spans(np.arange(40), np.arange(1, 41), np.zeros(40, dtype=np.int64))
+        seen = Evidence(logits, labels, np.arange(161), (), ("old",), gold, ())
+        monkeypatch.setattr(Evidence, "of", lambda *_: seen)
+        monkeypatch.setattr(module, "_taught_offsets", lambda *_: {"new": -2.0})
+        return text_offsets(None, None, TEXT, {"new": 0.2}, picked=True)
+
+    def test_em_that_gives_words_of_the_new_type_to_an_old_one_is_refused(self, monkeypatch):
+        """With it the sixty are called old, and no offset tells them from the forty."""
+        assert self.offsets(monkeypatch, taken=(-5.0, 3.0, 4.0)) == {"new": 0.0, "old": 0.0}
+
+    def test_unless_an_offset_of_the_old_type_gives_them_back(self, monkeypatch):
+        found = self.offsets(monkeypatch, taken=(0.0, 0.5, 1.5))
+        assert found["new"] == -2.0 and -3 < found["old"] <= -0.5
+
+    def test_em_that_gives_them_to_nobody_is_taken(self, monkeypatch):
+        assert self.offsets(monkeypatch, taken=(0.0, -5.0, 1.5)) == {"new": -2.0, "old": 0.0}
 
 
 class TestLearning:
@@ -115,7 +147,7 @@ class TestLearning:
     def test_a_type_that_is_taught_again_has_the_offset_of_text_alone(self, parts, monkeypatch):
         start, _, text = parts
         asked = []
-        monkeypatch.setattr(module, "fit_offsets", lambda evidence, types: asked.append(list(types)) or {})
+        monkeypatch.setattr(module, "fit_offsets", lambda _, types, plain: asked.append(list(types)) or {})
         assert set(text_offsets(start.tagger, start.tagger, text, {"artist": 0.1}, picked=True)) == {
             "artist"
         } and asked == [[]]

@@ -11,8 +11,10 @@ from retainer.data.labels import Labels
 from retainer.data.spans import Sentence, Span
 from retainer.data.tasks import hide
 from retainer.errors import InputError
+from retainer.methods import METHODS
 from retainer.metrics.f1 import Spans, score
 from retainer.model.decode import predicted_spans
+from retainer.model.quirks import RELEASED
 from retainer.training import blend
 from retainer.training.evidence import Evidence
 from retainer.training.learn import learn
@@ -207,13 +209,35 @@ class TestWhoGetsOne:
         assert task.recipe.prior == "none" and not [note for note in task.notes if "prior" in note]
         assert self.resolved(encoder, city, method="retain", dev=DEV).recipe.prior == "dev"
 
-    def test_a_head_without_a_bias_has_none(self, encoder, artist, city):
-        recipe = replace(RECIPE, head="cosine", epochs=1)
-        start = learn(artist, encoder, recipe=recipe, device="cpu")
-        task = LearnRequest(city, start, method="retain", recipe=recipe, dev=DEV, device="cpu").resolve()
+    @pytest.fixture
+    def cosine(self, encoder, artist):
+        """A first version whose head has no bias."""
+        return learn(artist, encoder, recipe=replace(RECIPE, head="cosine", epochs=1), device="cpu")
+
+    @pytest.fixture
+    def released(self, encoder):
+        """A bare encoder with the defects of released code, as the bench loads it for `rdp_released`."""
+        version = load(encoder, device="cpu", head="sequence")
+        version.tagger.quirks = RELEASED
+        return version
+
+    def test_a_head_without_a_bias_has_none_and_that_is_said(self, cosine, city):
+        task = self.resolved(cosine, city, method="retain", dev=DEV)
         assert task.recipe.prior == "none" and any("cosine head has no bias" in note for note in task.notes)
-        with pytest.raises(InputError, match="a cosine head has no bias that could correct the prior"):
-            LearnRequest(city, start, recipe=replace(recipe, prior="dev"), dev=DEV, device="cpu").resolve()
+
+    @pytest.mark.parametrize(
+        ("name", "method", "reason"),
+        [
+            ("cosine", "retain", "a cosine head has no bias that could correct the prior"),
+            ("released", METHODS["rdp_released"], "has no place among the defects of released code"),
+        ],
+        ids=["cosine", "rdp_released"],
+    )
+    def test_what_cannot_be_corrected_is_refused_where_it_is_asked_for(self, request, city, name, method, reason):
+        start = request.getfixturevalue(name)
+        with pytest.raises(InputError, match=rf"{reason}; leave the prior as it is \(--set.prior none\)"):
+            self.resolved(start, city, method=method, dev=DEV, prior="dev")
+        assert self.resolved(start, city, method=method, dev=DEV, prior="none").recipe.prior == "none"
 
 
 def test_a_dev_set_in_which_nothing_is_found(first, city):

@@ -109,8 +109,8 @@ def preset(name: str) -> Preset:
 
 OWN = "own"
 """What stands for a preset where people bring data of their own."""
-USUAL = ("joint", "finetune", "extend_ner", "cfner", "frozen", "tbcl", "rdp", "retain")
-"""Methods worth a look on data of one's own."""
+USUAL = ("joint", "partial_joint", "finetune", "extend_ner", "cfner", "frozen", "tbcl", "rdp", "retain")
+"""Methods worth a look on data of one's own, and both ceilings; a quick look has neither, for they cost most."""
 QUICK = ("finetune", "extend_ner", "cpfd", "frozen", "tbcl", "rdp", "rdp-no-ppl", "retain")
 """Methods of a quick look: the bounds of what can be lost and kept, and what we would choose from."""
 

@@ -6,7 +6,9 @@ scores are softened first; and one that finds nothing would lower a type for eve
 above zero: sentences that are picked for a type have more of it than others. Sentences that were drawn as they came
 say themselves how often their types occur, better than EM does; there the taught types have no offset.
 
-Of old types the parent says how often they occur, so their offsets are those of the prior correction.
+Of old types the parent says how often they occur, so their offsets are those of the prior correction. What EM says of
+the taught types may cost agreement with the parent no more than the prior correction may, or it is refused: words that
+are taken from a new type can go to an old one.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from retainer.metrics.calibration import Floats
 from retainer.model.predict import run_tagger
 from retainer.model.tagger import Tagger
 from retainer.training.evidence import Evidence
-from retainer.training.prior import Offsets, corrected, fit_offsets
+from retainer.training.prior import Offsets, fit_offsets
 
 SOFTNESS = 1.5
 """What the scores are divided by."""
@@ -46,9 +48,18 @@ def text_offsets(
 ) -> Offsets:
     """Return the offsets of all types for some text: those that were taught with some share, and the old ones."""
     some = replace(text, sentences=text.sentences[:MOST])
-    taught = _taught_offsets(student, some, shares) if picked else dict.fromkeys(shares, 0.0)
-    evidence = Evidence.of(corrected(student, taught), parent, some, ())
-    return taught | fit_offsets(evidence, [type_ for type_ in evidence.judged if type_ not in shares])
+    plain = Evidence.of(student, parent, some, ())
+    plain = replace(plain, judged=tuple(type_ for type_ in plain.judged if type_ not in shares))
+    if picked:
+        offsets = _with_old(plain, _taught_offsets(student, some, shares))
+        if plain.keeps_old(plain.shifted(offsets).as_it_is, plain.as_it_is):
+            return offsets
+    return _with_old(plain, dict.fromkeys(shares, 0.0))
+
+
+def _with_old(plain: Evidence, taught: Offsets) -> Offsets:
+    """Add the offsets of the old types to those of the taught ones; they are measured against no offset at all."""
+    return taught | fit_offsets(plain.shifted(taught), plain.judged, plain.as_it_is)
 
 
 def _taught_offsets(student: Tagger, text: Corpus, shares: Mapping[str, float]) -> Offsets:

@@ -27,24 +27,29 @@ Offsets = dict[str, float]
 """By type, what is added to the bias of its rows."""
 
 
-def fit_offsets(evidence: Evidence, types: Sequence[str] | None = None) -> Offsets:
+def fit_offsets(evidence: Evidence, types: Sequence[str] | None = None, uncorrected: Measured | None = None) -> Offsets:
     """Return the offset of every judged type, or of some: 0 unless another one is better beyond what chance explains.
 
     First one offset for all taught types, which those with few entities can share; then one for each type, old ones
-    too, the frequent ones first.
+    too, the frequent ones first. Old types may not lose what the student had without any offset: ``uncorrected``,
+    where the evidence has offsets already.
     """
     start = evidence.as_it_is
+    floor = uncorrected or start
     offsets = dict.fromkeys(evidence.judged if types is None else types, 0.0)
     if len(evidence.taught) > 1:
-        offsets = _best(evidence, start, offsets, evidence.taught)
+        offsets = _best(evidence, start, floor, offsets, evidence.taught)
     for _ in range(ROUNDS):
         for type_ in sorted(offsets, key=lambda one: -evidence.support[one]):
-            offsets = _best(evidence, start, offsets, (type_,))
+            offsets = _best(evidence, start, floor, offsets, (type_,))
     return offsets
 
 
-def _best(evidence: Evidence, start: Measured, offsets: Offsets, types: Sequence[str]) -> Offsets:
-    """Return the offsets with the best one for some types, while the others stand still."""
+def _best(evidence: Evidence, start: Measured, floor: Measured, offsets: Offsets, types: Sequence[str]) -> Offsets:
+    """Return the offsets with the best one for some types, while the others stand still.
+
+    A gain counts from ``start``; what old types may not lose, from ``floor``.
+    """
     rows = evidence.labels.of(types)
     logits = evidence.shifted({type_: offset for type_, offset in offsets.items() if type_ not in types}).logits.copy()
     own, own_label = logits[:, rows].max(1), np.array(rows)[logits[:, rows].argmax(1)]
@@ -57,7 +62,7 @@ def _best(evidence: Evidence, start: Measured, offsets: Offsets, types: Sequence
             tried = {**offsets, **dict.fromkeys(types, offset)}
             now = evidence.measured(np.where(own + offset > rest, own_label, rest_label))
             reached = evidence.lower_bound(now, start, [type_ for type_, moved in tried.items() if moved])
-            if reached > bound and evidence.keeps_old(now, start):
+            if reached > bound and evidence.keeps_old(now, floor):
                 best, bound = tried, reached
     return best
 
