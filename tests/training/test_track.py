@@ -69,6 +69,36 @@ def test_mlflow(here, pair, few, quick):
     assert os.environ["MLFLOW_DISABLE_TELEMETRY"] == "true"
 
 
+def artifacts_in(client, run_id, folder=None):
+    """Name all files among the artifacts of a run."""
+    found = client.list_artifacts(run_id, folder)
+    return {path for one in found for path in (artifacts_in(client, run_id, one.path) if one.is_dir else {one.path})}
+
+
+def test_no_sentence_is_written(here, encoder, artist, few, quick):
+    """Language models hold the words of training sentences, and so does a stored parent that has some."""
+    how = {"recipe": quick, "device": "cpu", "method": "learn_and_review"}
+    learn(artist, encoder, out="v1", **how)
+    warned = Warned()
+    request = LearnRequest(few, "v1", **how)
+    with tracked("mlflow", warned, request, Path("v2")) as heard:
+        learn(few, "v1", out="v2", keep_parent=True, progress=heard, **how)
+    client, (run,) = runs_in(here)
+    assert Path("v2/generators").is_dir() and Path("v2/parent").is_dir()
+    written = artifacts_in(client, run.info.run_id)
+    assert "v2/model.safetensors" in written
+    assert not {path for path in written if "generators" in path or "parent" in path}
+    (said,) = warned.warnings
+    assert said == (
+        "the language models of v2 (generators/) hold words of training sentences and are not written to the tracker; "
+        "the files there do not load without them"
+    )
+    names = {word for one in (*artist, *few) for span in one.spans for word in one.words[span.start : span.end]}
+    texts = [path for path in written if path.endswith((".json", ".md")) and "tokenizer" not in path]
+    text = "".join(Path(client.download_artifacts(run.info.run_id, path)).read_text() for path in texts)
+    assert len(names) > 20 and len(texts) == 3 and not {name for name in names if len(name) > 6 and name in text}
+
+
 def test_tensorboard(here, pair, few, quick):
     """In a folder of its own below runs: scalars, texts and hyper-parameters."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
