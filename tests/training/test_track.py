@@ -1,11 +1,14 @@
 """Runs in trackers, read back with the trackers' own readers."""
 
+import json
 import os
 import socket
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from needed import needs
 
 from retainer.cli.main import main
 from retainer.data.io import write
@@ -119,6 +122,64 @@ def test_tensorboard(here, pair, few, quick):
     packed = events.SummaryMetadata("_hparams_/session_start_info").plugin_data.content
     hparams = plugin_data_pb2.HParamsPluginData.FromString(packed).session_start_info.hparams
     assert hparams["recipe.epochs"].number_value == 2
+
+
+def in_wandb(folder):
+    """Return the records of the one run that wandb wrote into a working folder, by kind."""
+    from wandb.proto.wandb_internal_pb2 import Record
+    from wandb.sdk.internal.datastore import DataStore
+
+    (file,) = folder.glob("wandb/offline-run-*/*.wandb")
+    store, found = DataStore(), {}
+    store.open_for_scan(str(file))
+    while (data := store.scan_data()) is not None:
+        record = Record.FromString(data)
+        kind = record.WhichOneof("record_type")
+        found.setdefault(kind, []).append(getattr(record, kind))
+    return found
+
+
+def values(items):
+    """Return what stands in an item of wandb, by name."""
+    return {one.key or one.nested_key[0]: json.loads(one.value_json) for one in items}
+
+
+@needs("wandb")
+def test_wandb(here, pair, few, quick, monkeypatch):
+    """Offline, by its own process, read back by its own reader: numbers, files without those of words, no console."""
+    import wandb
+
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    for name in ("DATA", "CACHE", "CONFIG"):
+        monkeypatch.setenv(f"WANDB_{name}_DIR", str(here / name))
+    for name in ("WANDB_CONSOLE", "WANDB_DISABLE_GIT", "WANDB_ERROR_REPORTING"):
+        monkeypatch.setenv(name, "")  # what is set below goes with this test
+        monkeypatch.delenv(name)
+
+    class Printing(Warned):
+        def epoch(self, epoch: Epoch) -> None:
+            sys.stdout.write("how do i get to oslo\n")
+
+    how = {"recipe": quick, "device": "cpu", "dev": few, "method": "learn_and_review"}
+    with tracked("wandb", Printing(), LearnRequest(few, pair["v1"], **how), Path("v2")) as heard:
+        version = learn(few, pair["v1"], out="v2", progress=heard, **how)
+    wandb.teardown()
+    found = in_wandb(here)
+    config = values(found["run"][0].config.update)
+    assert (found["run"][0].project, found["run"][0].display_name, config["recipe.epochs"]) == ("retainer", "v2", 2)
+    rows = [values(row.item) for row in found["history"]]
+    epochs = [sum(epoch["losses"].values()) for epoch in version.lineage.scores["history"]]
+    assert [row["loss/total"] for row in rows] == pytest.approx(epochs)
+    assert rows[-1]["f1/city"] == version.lineage.scores["per_type"]["city"]["f1"]
+    summary = {name: value for one in found["summary"] for name, value in values(one.update).items()}
+    assert "entities that the previous version found" in summary["kept"]
+    assert {one.path for one in found["artifact"][0].manifest.contents} == {
+        *version.lineage.wordless_files,
+        "retainer.json",
+        "README.md",
+    }
+    assert Path("v2/generators").is_dir() and "output_raw" not in found and "output" not in found
+    assert not found["run"][0].HasField("git")
 
 
 class Failing(Tracker):

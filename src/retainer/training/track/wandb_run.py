@@ -10,12 +10,16 @@ from typing import Any
 from retainer.training.track.tracker import Numbers, Tracker
 
 PROJECT = "retainer"
+_SETTINGS = {"WANDB_CONSOLE": "off", "WANDB_DISABLE_GIT": "true", "WANDB_ERROR_REPORTING": "false"}
+"""Left alone, wandb also sends whatever the run prints, where the code came from, and reports of its own crashes."""
 
 
 class WandbRun(Tracker):
     """Writes by wandb's own run."""
 
     def __init__(self) -> None:
+        for name, value in _SETTINGS.items():
+            os.environ.setdefault(name, value)
         self._run: Any = None
 
     def begin(self, title: str, params: Mapping[str, Any]) -> None:
