@@ -15,7 +15,7 @@ class Hub:
 
     def __init__(self):
         self.asked, self.created, self.stored, self.files = [], [], {}, {}
-        self.fails, self.drops, self.private, self.exists = {}, "", True, False
+        self.fails, self.drops, self.private, self.exists = {}, "", False, False
 
     def failure(self, path):
         return next((status for part, status in self.fails.items() if part in path), None)
@@ -69,6 +69,8 @@ def handler(hub):
             asked = json.loads(body) if body and not path.endswith("/commit/main") else {}
             if path == "/api/repos/create":
                 hub.created.append(asked)
+                if not hub.exists:
+                    hub.private = asked.get("visibility") == "private"
                 url = f"{hub.address}/{asked.get('organization', 'me')}/{asked['name']}"
                 return self.answer({"url": url}, 409 if hub.exists else 200)
             if path == "/api/validate-yaml":

@@ -1,11 +1,14 @@
 """Runs in trackers, read back with the trackers' own readers."""
 
+import json
 import os
 import socket
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from needed import needs
 
 from retainer.cli.main import main
 from retainer.data.io import write
@@ -69,6 +72,36 @@ def test_mlflow(here, pair, few, quick):
     assert os.environ["MLFLOW_DISABLE_TELEMETRY"] == "true"
 
 
+def artifacts_in(client, run_id, folder=None):
+    """Name all files among the artifacts of a run."""
+    found = client.list_artifacts(run_id, folder)
+    return {path for one in found for path in (artifacts_in(client, run_id, one.path) if one.is_dir else {one.path})}
+
+
+def test_no_sentence_is_written(here, encoder, artist, few, quick):
+    """Language models hold the words of training sentences, and so does a stored parent that has some."""
+    how = {"recipe": quick, "device": "cpu", "method": "learn_and_review"}
+    learn(artist, encoder, out="v1", **how)
+    warned = Warned()
+    request = LearnRequest(few, "v1", **how)
+    with tracked("mlflow", warned, request, Path("v2")) as heard:
+        learn(few, "v1", out="v2", keep_parent=True, progress=heard, **how)
+    client, (run,) = runs_in(here)
+    assert Path("v2/generators").is_dir() and Path("v2/parent").is_dir()
+    written = artifacts_in(client, run.info.run_id)
+    assert "v2/model.safetensors" in written
+    assert not {path for path in written if "generators" in path or "parent" in path}
+    (said,) = warned.warnings
+    assert said == (
+        "the language models of v2 (generators/) hold words of training sentences and are not written to the tracker; "
+        "the files there do not load without them"
+    )
+    names = {word for one in (*artist, *few) for span in one.spans for word in one.words[span.start : span.end]}
+    texts = [path for path in written if path.endswith((".json", ".md")) and "tokenizer" not in path]
+    text = "".join(Path(client.download_artifacts(run.info.run_id, path)).read_text() for path in texts)
+    assert len(names) > 20 and len(texts) == 3 and not {name for name in names if len(name) > 6 and name in text}
+
+
 def test_tensorboard(here, pair, few, quick):
     """In a folder of its own below runs: scalars, texts and hyper-parameters."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -89,6 +122,64 @@ def test_tensorboard(here, pair, few, quick):
     packed = events.SummaryMetadata("_hparams_/session_start_info").plugin_data.content
     hparams = plugin_data_pb2.HParamsPluginData.FromString(packed).session_start_info.hparams
     assert hparams["recipe.epochs"].number_value == 2
+
+
+def in_wandb(folder):
+    """Return the records of the one run that wandb wrote into a working folder, by kind."""
+    from wandb.proto.wandb_internal_pb2 import Record
+    from wandb.sdk.internal.datastore import DataStore
+
+    (file,) = folder.glob("wandb/offline-run-*/*.wandb")
+    store, found = DataStore(), {}
+    store.open_for_scan(str(file))
+    while (data := store.scan_data()) is not None:
+        record = Record.FromString(data)
+        kind = record.WhichOneof("record_type")
+        found.setdefault(kind, []).append(getattr(record, kind))
+    return found
+
+
+def values(items):
+    """Return what stands in an item of wandb, by name."""
+    return {one.key or one.nested_key[0]: json.loads(one.value_json) for one in items}
+
+
+@needs("wandb")
+def test_wandb(here, pair, few, quick, monkeypatch):
+    """Offline, by its own process, read back by its own reader: numbers, files without those of words, no console."""
+    import wandb
+
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    for name in ("DATA", "CACHE", "CONFIG"):
+        monkeypatch.setenv(f"WANDB_{name}_DIR", str(here / name))
+    for name in ("WANDB_CONSOLE", "WANDB_DISABLE_GIT", "WANDB_ERROR_REPORTING"):
+        monkeypatch.setenv(name, "")  # what is set below goes with this test
+        monkeypatch.delenv(name)
+
+    class Printing(Warned):
+        def epoch(self, epoch: Epoch) -> None:
+            sys.stdout.write("how do i get to oslo\n")
+
+    how = {"recipe": quick, "device": "cpu", "dev": few, "method": "learn_and_review"}
+    with tracked("wandb", Printing(), LearnRequest(few, pair["v1"], **how), Path("v2")) as heard:
+        version = learn(few, pair["v1"], out="v2", progress=heard, **how)
+    wandb.teardown()
+    found = in_wandb(here)
+    config = values(found["run"][0].config.update)
+    assert (found["run"][0].project, found["run"][0].display_name, config["recipe.epochs"]) == ("retainer", "v2", 2)
+    rows = [values(row.item) for row in found["history"]]
+    epochs = [sum(epoch["losses"].values()) for epoch in version.lineage.scores["history"]]
+    assert [row["loss/total"] for row in rows] == pytest.approx(epochs)
+    assert rows[-1]["f1/city"] == version.lineage.scores["per_type"]["city"]["f1"]
+    summary = {name: value for one in found["summary"] for name, value in values(one.update).items()}
+    assert "entities that the previous version found" in summary["kept"]
+    assert {one.path for one in found["artifact"][0].manifest.contents} == {
+        *version.lineage.wordless_files,
+        "retainer.json",
+        "README.md",
+    }
+    assert Path("v2/generators").is_dir() and "output_raw" not in found and "output" not in found
+    assert not found["run"][0].HasField("git")
 
 
 class Failing(Tracker):

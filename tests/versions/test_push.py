@@ -52,7 +52,13 @@ def test_everything_that_belongs_to_the_version_is_sent_and_nothing_else(version
         name: (version / name).read_bytes() for name in own_files(version)
     }
     assert hashlib.sha256((version / "model.safetensors").read_bytes()).hexdigest() in hub.stored
-    assert hub.created[0]["name"] == "model" and hub.created[0].get("private", True)
+    assert hub.created == [{"name": "model", "organization": "me", "visibility": "private"}] and hub.private
+
+
+def test_without_private_the_hub_decides(version, hub, token):
+    """An organisation may make repositories private unless told otherwise, so nothing is said."""
+    assert main(["push", str(version), "me/model", "--token-file", token]) == 0
+    assert hub.created == [{"name": "model", "organization": "me"}] and not hub.private
 
 
 def test_a_dry_run_asks_nothing(version, hub, capsys):
@@ -125,7 +131,7 @@ def test_language_models_of_sentences_are_published_only_if_asked(version, monke
     assert "if these may be published, say --with-generators" in capsys.readouterr().err
 
 
-def test_no_other_verb_uploads():
+def test_no_other_verb_uploads_to_the_hub():
     from pathlib import Path
 
     source = Path(push.__code__.co_filename).parents[2]

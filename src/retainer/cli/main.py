@@ -31,7 +31,7 @@ VERBS = {
     "check": "report what is odd in data before training on it",
     "convert": "turn one format into another",
     "export": "write a model as ONNX, or what it finds as suggestions to correct",
-    "push": "publish a version on the Hugging Face hub; no other verb uploads anything",
+    "push": "publish a version on the Hugging Face hub; no other verb uploads to it",
     "split": "cut a corpus into the tasks of the benchmark protocol",
     "completion": "print a script with which bash, zsh or fish completes verbs and flags",
 }

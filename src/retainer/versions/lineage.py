@@ -192,6 +192,12 @@ class Lineage:
         """The files that can be compared with a hash; an older retainer wrote that of the weights alone."""
         return {**self.files, WEIGHTS_FILE: self.weights}
 
+    @property
+    def wordless_files(self) -> dict[str, str]:
+        """The same without the language models, which hold words of training sentences and go nowhere unasked."""
+        inside = f"{GENERATORS_FOLDER}/"
+        return {name: hash_ for name, hash_ in self.checked_files.items() if not name.startswith(inside)}
+
 
 def has_record(folder: Path) -> bool:
     """Return whether a folder has a record, or something else in its place; else it is foreign."""

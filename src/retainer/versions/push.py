@@ -1,4 +1,4 @@
-"""A version on the Hugging Face hub: which of its files are published, and how they get there. Nothing else uploads."""
+"""A version on the Hugging Face hub: which of its files are published, and how they get there."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def publication(folder: Path, with_generators: bool = False) -> Publication:
         raise InputError(f"{folder} is not as it was saved ({shortened(found.sentences[0], 200)}); nothing was sent")
     lineage, files = Lineage.read(folder), walk(folder)[0]
     hashes = dict(lineage.checked_files)
-    if not with_generators and any(name.startswith(f"{GENERATORS_FOLDER}/") for name in hashes):
+    if not with_generators and hashes != lineage.wordless_files:
         raise InputError(
             f"{folder} holds language models of its training sentences, with their words ({GENERATORS_FOLDER}/); if "
             "these may be published, say --with-generators"

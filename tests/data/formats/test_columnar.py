@@ -3,11 +3,11 @@
 import gzip
 import json
 import random
-from importlib.util import find_spec
 
 import pyarrow
 import pyarrow.parquet
 import pytest
+from needed import needs
 
 from retainer.cli.main import main
 from retainer.data.generated import generate
@@ -145,7 +145,7 @@ def test_the_verbs(tmp_path, capsys):
     assert "parquet is compressed inside; leave .gz out" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(find_spec("datasets") is None, reason="needs the package datasets (270 MB with what it needs)")
+@needs("datasets")
 def test_with_datasets_itself(tmp_path):
     import datasets
 

@@ -23,7 +23,7 @@ def push(
     """Publish a version on the Hugging Face hub: its files, its record and its card, in one commit.
 
     The version is verified first. A stored parent (learn --keep-parent), hidden files and what is not the version's own
-    stay here. No other verb uploads anything.
+    stay here. No other verb uploads to the hub.
 
     :param model: a version's folder
     :param name: OWNER/NAME of the repository; made if there is none

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from retainer.training.track.tracker import Numbers, Tracker
@@ -53,11 +53,11 @@ class MlflowRun(Tracker):
         """Log a text as an artifact of its own."""
         self._client.log_text(self._run, text, f"{name}.txt")
 
-    def artifact(self, path: Path) -> None:
-        """Log a folder under its name, or a file."""
-        if path.is_dir():
-            self._client.log_artifacts(self._run, str(path), path.name)
-        else:
+    def artifact(self, path: Path, names: Sequence[str] = ()) -> None:
+        """Log files of a folder under its name, or a file."""
+        for name in names:
+            self._client.log_artifact(self._run, str(path / name), (PurePosixPath(path.name) / name).parent.as_posix())
+        if not names:
             self._client.log_artifact(self._run, str(path))
 
     def end(self, *, good: bool) -> None:

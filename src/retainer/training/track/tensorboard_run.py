@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ class TensorboardRun(Tracker):
         """Write a text."""
         self._writer.add_text(name, text)
 
-    def artifact(self, path: Path) -> None:
+    def artifact(self, path: Path, names: Sequence[str] = ()) -> None:
         """Name a folder and show its card, or show the text of a file."""
         card = path / "README.md" if path.is_dir() else path
         self.text("artifact", str(path.absolute()))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from retainer.training.progress import Epoch, Progress
 from retainer.training.track.table import require_tracker, safe_tracker
 from retainer.training.track.tracker import SafeTracker, flat_params, tracked_name
+from retainer.versions.lineage import CARD_FILE, GENERATORS_FOLDER, RECORD_FILE
 
 if TYPE_CHECKING:
     from retainer.training.request import LearnRequest
@@ -67,7 +68,12 @@ class TrackedProgress(Progress):
         if effect := record.scores.get("balance"):
             self.tracker.text("kept", str(effect["in_words"]))
         self.tracker.text("version", f"{record.own_hash} in {out.name}, made from {record.parent_name}")
-        self.tracker.artifact(out)
+        self.tracker.artifact(out, [*record.wordless_files, RECORD_FILE, CARD_FILE])
+        if record.wordless_files != record.checked_files:
+            self.warn(
+                f"the language models of {out.name} ({GENERATORS_FOLDER}/) hold words of training sentences and are "
+                "not written to the tracker; the files there do not load without them"
+            )
 
 
 def final_numbers(scores: Mapping[str, Any]) -> dict[str, float]:

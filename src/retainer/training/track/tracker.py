@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,8 @@ class Tracker:
         """Take something to read."""
         raise NotImplementedError
 
-    def artifact(self, path: Path) -> None:
-        """Take a folder or file that the run has made."""
+    def artifact(self, path: Path, names: Sequence[str] = ()) -> None:
+        """Take a file that the run has made, or of a folder the files that are named."""
         raise NotImplementedError
 
     def end(self, *, good: bool) -> None:
@@ -57,9 +57,9 @@ class SafeTracker(Tracker):
         """Pass a text on."""
         self._call("text", name, text)
 
-    def artifact(self, path: Path) -> None:
-        """Pass a folder or file on."""
-        self._call("artifact", path)
+    def artifact(self, path: Path, names: Sequence[str] = ()) -> None:
+        """Pass a file on, or files of a folder."""
+        self._call("artifact", path, names)
 
     def end(self, *, good: bool) -> None:
         """Close the run, if it is open."""
