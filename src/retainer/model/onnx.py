@@ -174,7 +174,7 @@ def _need(package: str) -> Any:
     try:
         return import_module(package)
     except ImportError:
-        raise InputError(f"ONNX needs the package {package}; install retainer[onnx]") from None
+        raise InputError(f"ONNX needs the package {package}; install it: pip install 'retainer[onnx]'") from None
 
 
 @contextlib.contextmanager
