@@ -1,19 +1,17 @@
-"""The parts of a server with workers, each by itself: channel, turnstile, books, orders, reloads."""
+"""The parts of a server with workers, each by itself: channel, turnstile, books, orders."""
 
 import asyncio
 import socket
 from datetime import UTC, datetime
-from types import SimpleNamespace
 
 import pytest
 
 from retainer.errors import InputError
-from retainer.serve.metrics import Counter, Family, Gauge, Histogram, Metrics
+from retainer.serve.metrics import Counter, Family, Gauge, Histogram
 from retainer.serve.settings import Limits, Settings
 from retainer.serve.workers.books import Books
 from retainer.serve.workers.channel import Channel, Failed, Gone
 from retainer.serve.workers.orders import Orders, followed_path, shared_settings
-from retainer.serve.workers.reloads import Reloads
 from retainer.serve.workers.turnstile import Turnstile
 
 
@@ -168,37 +166,3 @@ class TestOrders:
         (tmp_path / "current").symlink_to("v1")
         assert followed_path(str(tmp_path / "current")) == str((tmp_path / "v1").resolve())
         assert followed_path("some/name") == "some/name"
-
-
-class Loading:
-    """A worker that is asked to load a version."""
-
-    def __init__(self, answer):
-        self.answer = answer
-
-    async def call(self, *asked, **about):
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return self.answer
-
-
-class TestReloads:
-    def prepared(self, *answers):
-        crew = SimpleNamespace(ready=[Loading(one) for one in answers])
-        orders = Orders(Settings(Limits(), "", (), ()), {}, "cpu")
-        return asyncio.run(Reloads(crew, orders, Metrics(), print)._prepare("a", "b"))
-
-    def test_one_that_ends_while_it_loads_is_passed_over(self):
-        assert self.prepared(Gone(), {"hash": "1"}, {"hash": "1"}) == {"hash": "1"}
-
-    @pytest.mark.parametrize(
-        ("answers", "says"),
-        [
-            ([Gone(), Gone()], "no worker is left"),
-            ([{"hash": "1"}, {"hash": "2"}], "changed while they were loaded"),
-            ([{"hash": "1"}, Failed("no room")], "no room"),
-        ],
-    )
-    def test_else_all_keep_the_old_one(self, answers, says):
-        with pytest.raises((InputError, Failed), match=says):
-            self.prepared(*answers)
