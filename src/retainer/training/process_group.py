@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
+import os
 import signal
 import traceback
 from collections.abc import Iterator
@@ -190,7 +191,8 @@ def _meet(place: Launch, device: str) -> _Group:
     """Connect to the others: over the network for all messages but those between GPUs."""
     backend = "gloo" if device in ("cpu", "auto") else "cpu:gloo,cuda:nccl"
     try:
-        store, _, _ = next(iter(rendezvous("env://", timeout=PATIENCE)))
+        shared, _, _ = next(iter(rendezvous("env://", timeout=PATIENCE)))
+        store = PrefixStore(attempt(), shared)
         connections = PrefixStore("connections", store)
         distributed.init_process_group(
             backend, store=connections, rank=place.rank, world_size=place.size, timeout=PATIENCE
@@ -200,3 +202,13 @@ def _meet(place: Launch, device: str) -> _Group:
         reason = str(error).splitlines()[0]
         raise InputError(f"the {place.size} processes of this run cannot reach each other ({reason})") from error
     return _Group(place, PrefixStore("last words", store))
+
+
+def attempt() -> str:
+    """Name this attempt of torchrun, whose store outlives it: what ended processes left there is not for this one.
+
+    On several machines each counts only its own failures, so there the number does not name an attempt.
+    """
+    if os.environ.get("GROUP_WORLD_SIZE", "1") != "1":
+        return "all attempts"
+    return f"attempt {os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"

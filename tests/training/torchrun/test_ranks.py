@@ -21,7 +21,7 @@ from retainer.runtime import Launch, launch
 from retainer.training.learn import learn
 from retainer.training.loop import TrainingLoop
 from retainer.training.prepare import prepare
-from retainer.training.process_group import device_of_process
+from retainer.training.process_group import attempt, device_of_process
 from retainer.training.progress import Progress
 from retainer.training.ranks import ALONE, SeveralRanks
 from retainer.training.recipe import Recipe
@@ -162,6 +162,16 @@ class TestSharing:
             assert [row for one in ranks for row in one.part(windows)[: one.rows_among(first)].tolist()] == [
                 row for part in parts for row in part if row < first
             ]
+
+    def test_what_an_ended_attempt_has_left_in_the_store_is_not_for_the_next(self, monkeypatch):
+        monkeypatch.setenv("GROUP_WORLD_SIZE", "1")
+        names = []
+        for count in ("0", "1"):
+            monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", count)
+            names.append(attempt())
+        assert names == ["attempt 0", "attempt 1"]
+        monkeypatch.setenv("GROUP_WORLD_SIZE", "2")  # machines that count their own failures would never meet
+        assert attempt() == "all attempts"
 
     def test_one_process_keeps_its_tensors(self):
         tensor = torch.arange(3)
