@@ -3,9 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 WORKERS ?= 2
+LABEL_STUDIO := 1.23.2
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: install demo test quick page-test ray-test docs-test ranks-test workers-test attack attack-quick dist lint format picture readme clean
+.PHONY: install demo test quick page-test ray-test docs-test ranks-test workers-test label-studio-test attack attack-quick dist lint format picture readme clean
 
 install: $(READY)  ## make .venv and nothing else
 
@@ -34,6 +35,9 @@ ranks-test: $(READY)  ## kill a process of a run under torchrun, and go on: a mi
 
 workers-test: $(READY)  ## a server with workers: reloads, kills and its end, under load, half a minute on two cores, no network
 	$(BIN)/python -m pytest tests/serve/workers/processes
+
+label-studio-test: $(READY) .venv-label-studio/ready-$(LABEL_STUDIO)  ## a real Label Studio, from an empty project to a taught version, at most ten minutes on two cores; installs 1 GB first
+	$(BIN)/python benchmarks/label_studio.py --label-studio .venv-label-studio/bin/label-studio --out results/label-studio.txt
 
 attack: $(READY)  ## attack readers, versions, runs and the server, at most an hour on two cores
 	$(BIN)/python benchmarks/attack.py --out results/attack.json
@@ -66,5 +70,11 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
+.venv-label-studio/ready-$(LABEL_STUDIO):
+	rm -rf .venv-label-studio
+	$(PYTHON) -m venv .venv-label-studio
+	.venv-label-studio/bin/pip install --quiet label-studio==$(LABEL_STUDIO)
+	touch $@
+
 clean:  ## remove what the commands above made
-	rm -rf .venv demo dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-label-studio demo dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

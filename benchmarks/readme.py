@@ -11,6 +11,7 @@ from pathlib import Path
 
 import code_tables
 from decision import corpora, decision, situations
+from label_studio import CONFIG
 
 from retainer.methods import DEFAULT_METHOD
 from retainer.report.bench.folder import read_bench
@@ -98,6 +99,11 @@ def _ranked(preset: str = PRESET) -> tuple[Ranking, ...]:
     return tuple(read_bench(ROOT / "results" / "bench" / preset).rankings)
 
 
+def _fenced(text: str, language: str = "") -> str:
+    """Return a text as a block of a page."""
+    return f"\n```{language}\n{text.rstrip()}\n```\n"
+
+
 TEXTS: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {"results": lambda: short_table(_ranked()), "rooms": code_tables.rooms},
     "CONTRIBUTING.md": {"rooms": code_tables.everything},
@@ -106,6 +112,10 @@ TEXTS: dict[str, dict[str, Callable[[], str]]] = {
         "situations": lambda: situations(_ranked()),
         "corpora": lambda: corpora({name: _ranked(preset) for preset, name in CORPORA.items()}),
         "results": lambda: table(_ranked()),
+    },
+    "docs/label-studio.md": {
+        "label config": lambda: _fenced(CONFIG, "xml"),
+        "label studio": lambda: _fenced((ROOT / "results" / "label-studio.txt").read_text(encoding="utf-8")),
     },
     "docs/cli.md": {
         "verbs": code_tables.verbs,
