@@ -147,6 +147,7 @@ ODD: dict[tuple[str, str], Callable[[int], str | dict[str, str]]] = {
     ("csv", "entities over everything"): lambda n: f'text,entities\n{"word" * n},"{json.dumps([[0, 4 * n, 1]] * n)}"\n',
     ("csv", "lists as Python prints"): lambda n: f"tokens;tags\n{['w'] * n};{['O'] * n}\n",
     ("csv", "nested lists"): lambda n: "text;entities\nw;" + "[" * (10 * n) + "\n",
+    ("tsv", "quotes"): lambda n: 'text\tentities\n"' + '""' * (10 * n) + '"\t[]\n',
     ("labelstudio", "regions over everything"): task,
     ("jsonl", "spaces after a brace"): lambda n: "{" + " " * (20 * n) + "x",
     ("jsonl", "nested lists"): lambda n: '{"text": ' + "[" * (10 * n),

@@ -42,6 +42,41 @@ pipes = shy_package.more:PIPES
 nopipes = shy_package.shy:Shy
 """
 
+READING = """
+import asyncio, sys
+from retainer.cli.main import main
+from serving import serving
+
+old, new, data = sys.argv[1:]
+for words in (
+    ["log", new],
+    ["verify", new],
+    ["types", new],
+    ["predict", new, "in oslo"],
+    ["evaluate", new, data],
+    ["compare", old, new, data],
+):
+    assert main(words) == 0, words
+    assert "shy_package" not in str(sys.modules), words
+
+async def serve():
+    async with serving({"old": old, "new": new}) as (client, _):
+        said = [
+            await client.post("/v1/predict", json={"texts": ["in oslo"], "version": "new"}),
+            await client.post("/v1/compare", json={"texts": ["in oslo"], "old": "old", "new": "new"}),
+            await client.get("/v1/versions"),
+        ]
+        assert [one.status_code for one in said] == [200] * 3, [one.text for one in said]
+
+asyncio.run(serve())
+assert "shy_package" not in str(sys.modules)
+from retainer.methods import method
+method("shy_package.shy:Shy")
+assert "shy_package" in str(sys.modules)
+print("no module of the package, until it is named")
+"""
+"""What reads versions, in a process of its own; after each verb it asks whether the package of the method is there."""
+
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
@@ -127,12 +162,10 @@ def test_a_record_names_the_class_and_runs_no_code(installed, tmp_path, encoder,
     assert "name it again: --method shy_package.shy:Shy" in capsys.readouterr().err
     assert main([*again, "--method", "shy"]) == 0
     assert "the same weights, bit for bit" in capsys.readouterr().out
-    code = (
-        "import sys, retainer.cli.main as m; s = m.main(sys.argv[1:]); sys.exit(s or 'shy_package' in str(sys.modules))"
-    )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(installed), *sys.path])}
-    done = subprocess.run([sys.executable, "-c", code, "log", new], env=environment, capture_output=True)
-    assert done.returncode == 0
+    call = [sys.executable, "-c", READING, old, new, data]
+    done = subprocess.run(call, env=environment, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "no module of the package, until it is named"), done
 
 
 def test_entry_points_are_looked_up_for_unknown_names_alone(installed, monkeypatch, capsys):

@@ -106,6 +106,15 @@ class TestLoad:
         with pytest.raises(InputError, match="the chain is broken"):
             load(models / "v2", device="cpu")
 
+    def test_the_hash_in_an_earlier_record_is_checked(self, models):
+        """No other hash covers it: the next record holds the one that is computed."""
+        record = json.loads((models / "v2" / "retainer.json").read_text())
+        record["ancestors"][0]["hash"] = "0" * 64
+        rewrite_record(models / "v2", ancestors=record["ancestors"])
+        assert "the hash of 000000000000 is not that of its record" in verify_folder(models / "v2").sentences[0]
+        with pytest.raises(InputError, match="the chain is broken: the hash of 0"):
+            load(models / "v2", device="cpu")
+
     def test_a_record_without_hashes_of_files_loads_with_a_note(self, models, caplog):
         rewrite_record(models / "v2", files={}, hash="")
         assert load(models / "v2", device="cpu").types == ("artist", "city")

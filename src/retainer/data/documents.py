@@ -11,7 +11,7 @@ from pathlib import Path
 from retainer.data.corpus import Corpus
 from retainer.data.formats.binary import BINARY_FORMATS, recognise_bytes, recognise_file
 from retainer.data.formats.csv_table import csv_table
-from retainer.data.formats.table import COLUMN_FORMAT, TABLE_FORMAT, find_format, recognise
+from retainer.data.formats.table import COLUMN_FORMAT, TABLE_FORMATS, find_format, recognise
 from retainer.data.formats.table_rows import corpus_of_table
 from retainer.data.gzip_blocks import without_gzip_suffix
 from retainer.data.labels import require_names
@@ -123,7 +123,7 @@ def read_corpus_file(path: str, format: str | None = None, columns: Mapping[str,
         raise InputError(f"{path}: this is not a file in the format {format}, or it is damaged")
     text = decode_text(data, path)
     if columns:
-        return corpus_of_table(csv_table(text, path, columns), TABLE_FORMAT)
+        return corpus_of_table(csv_table(text, path, columns), TABLE_FORMATS[0])
     if format is None:
         format = recognise(first_lines(line for _, line in numbered_lines(text))) or COLUMN_FORMAT
     return find_format(format).read(text, path)

@@ -35,7 +35,7 @@ from retainer.data.formats.csv_table import csv_table, header_names
 from retainer.data.formats.jsonl import ANNOTATION_KEYS, without_annotation
 from retainer.data.formats.labelstudio import numbered_tasks, text_of_task
 from retainer.data.formats.records import JsonRecord, keys_of, parse_record
-from retainer.data.formats.table import TABLE_FORMAT, recognise
+from retainer.data.formats.table import TABLE_FORMATS, recognise
 from retainer.data.formats.table_rows import Table, texts_of_table
 from retainer.data.io import read
 from retainer.data.line_stream import STDIN, arriving_lines
@@ -184,13 +184,13 @@ def _is_csv(source: str) -> bool:
     """Say whether a file is a table with a header; one with a single column must be called .csv."""
     lines = _first_lines(source)
     alone = source.lower().endswith(_TABLE_ENDINGS) and lines and find_layout(header_names(lines[0])) is not None
-    return bool(alone) or recognise(lines) == TABLE_FORMAT
+    return bool(alone) or recognise(lines) in TABLE_FORMATS
 
 
 def _from_tables(tables: list[Table], source: str) -> Texts:
     """Join the texts of all tables of a corpus, numbered from 1."""
     texts = (sentence for table in tables for _, sentence in texts_of_table(table))
-    return Texts(enumerate(texts, 1), source, TABLE_FORMAT)
+    return Texts(enumerate(texts, 1), source, TABLE_FORMATS[0])
 
 
 def _is_annotated(source: str) -> bool:

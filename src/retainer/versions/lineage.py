@@ -222,7 +222,11 @@ def chain_faults(lineage: Lineage) -> list[str]:
     """Find the places where the chain of hashes is broken."""
     records = [*lineage.ancestors, lineage.record]
     hashes = [record_hash(one) for one in records]
-    broken = []
+    broken = [
+        f"the chain is broken: the hash of {_short(one, hash_)} is not that of its record"
+        for one, hash_ in zip(records[:-1], hashes, strict=False)
+        if one.get("hash", "") not in ("", hash_)
+    ]
     for at, after in enumerate(records[1:]):
         if hashes[at] != after.get("parent_hash"):
             before, name = _short(records[at], hashes[at]), _short(after, hashes[at + 1])

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from retainer.cli.main import main
 from retainer.data.documents import read_corpus_file
 from retainer.data.formats.csv_table import read_csv
 from retainer.data.io import read, write
@@ -59,7 +60,20 @@ def test_the_table_of_kaggle(tmp_path):
 )
 def test_layouts(tmp_path, text):
     corpus = read(put(tmp_path, "data", text))
-    assert corpus.format == "csv" and found(corpus) == OSLO
+    assert corpus.format == ("tsv" if "\t" in text else "csv") and found(corpus) == OSLO
+
+
+def test_a_table_with_tabs_is_written(tmp_path, capsys):
+    """It has to be asked for: a file whose name ends in .tsv and nothing said are columns, as ever."""
+    source = put(tmp_path, "in.csv", 'text,entities\nin Oslo now,"[[3, 7, ""city""]]"\n"a ""b""\tc",[]\n')
+    assert main(["convert", str(source), str(tmp_path / "out.tsv"), "--to", "tsv"]) == 0
+    assert "csv -> tsv" in capsys.readouterr().out
+    assert (tmp_path / "out.tsv").read_text("utf-8") == (
+        'text\tentities\nin Oslo now\t"[[3, 7, ""city""]]"\n"a ""b""\tc"\t[]\n'
+    )
+    assert found(read(tmp_path / "out.tsv")) == found(read(source)) and read(tmp_path / "out.tsv").format == "tsv"
+    assert main(["convert", str(source), str(tmp_path / "columns.tsv")]) == 0
+    assert read(tmp_path / "columns.tsv").format == "conll"
 
 
 def test_columns_with_a_word_first_and_a_tag_last_stay_columns(tmp_path):

@@ -52,10 +52,10 @@ def convert(
 
     :param in_: annotated file or folder in any format of docs/formats.md; detected from the content
     :param out: file to write, or for brat and datasets a folder; must not exist; with .gz at the end it is compressed
-    :param from_: format of IN: conll, jsonl, prodigy, doccano, labelstudio, brat, csv, parquet, datasets, conll2012,
-        enamex, i2b2 or spacy (default: detected from the content)
-    :param to: format of OUT: conll, jsonl (tokens and ner_tags), prodigy, doccano, labelstudio, brat, csv, parquet,
-        datasets, conll2012, enamex, i2b2 or spacy (default: detected from its suffix)
+    :param from_: format of IN: conll, jsonl, prodigy, doccano, labelstudio, brat, csv, tsv, parquet,
+        datasets, conll2012, enamex, i2b2 or spacy (default: detected from the content)
+    :param to: format of OUT: conll, jsonl (tokens and ner_tags), prodigy, doccano, labelstudio, brat, csv, tsv,
+        parquet, datasets, conll2012, enamex, i2b2 or spacy (default: detected from its suffix)
     :param columns: {columns}
     """
     target = format_for(out, to)

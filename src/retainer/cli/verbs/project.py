@@ -62,14 +62,14 @@ def _facts(opened: Project) -> dict[str, Any]:
 def export(folder: str, /, *, out: str, to: str | None = None) -> None:
     """Write the texts of a project and what was decided about them, also while a server has it open.
 
-    Formats that can say which types are complete (prodigy, doccano, jsonl, csv, parquet, datasets) get all texts,
-    others only those with a decision.
+    Formats that can say which types are complete (prodigy, doccano, jsonl, csv, tsv, parquet, datasets) get all
+    texts, others only those with a decision.
 
     :param folder: the folder of a project
     :param out: file to write, or for brat and datasets a folder; must not exist
-    :param to: format of OUT: prodigy, doccano, jsonl (tokens and ner_tags), conll, labelstudio, brat, csv, parquet,
-        datasets, conll2012, enamex, i2b2 or spacy (default: detected from its suffix; .jsonl is prodigy, which holds
-        texts, words and what is complete)
+    :param to: format of OUT: prodigy, doccano, jsonl (tokens and ner_tags), conll, labelstudio, brat, csv, tsv,
+        parquet, datasets, conll2012, enamex, i2b2 or spacy (default: detected from its suffix; .jsonl is prodigy,
+        which holds texts, words and what is complete)
     """
     target = format_for(out, to, {**SUFFIXES, ".jsonl": "prodigy"})
     require_free(out)
@@ -102,8 +102,8 @@ def import_(
 
     :param folder: the folder of a project; a new one is made if there is none
     :param data: annotated file or folder in any format of docs/formats.md, or texts, one per line; - for stdin
-    :param from_: format of DATA: conll, jsonl, prodigy, doccano, labelstudio, brat, csv, parquet, datasets, conll2012,
-        enamex or i2b2 (default: detected from the content)
+    :param from_: format of DATA: conll, jsonl, prodigy, doccano, labelstudio, brat, csv, tsv, parquet,
+        datasets, conll2012, enamex or i2b2 (default: detected from the content)
     :param columns: {columns}
     """
     found = read_data(data, from_, columns)

@@ -1,4 +1,4 @@
-"""CSV: rows of cells below a header that names the columns; commas, semicolons or tabs separate them."""
+"""CSV and TSV: rows of cells below a header that names the columns; commas, semicolons or tabs separate them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ _NAME = re.compile(r"\w[\w .:#()/-]{0,60}|")
 """What a column may be called; one without a name is an index that pandas wrote."""
 _SPACED = re.compile(r"[,;] ")
 """What stands between the words of a text, and hardly ever between the names of columns."""
-_QUOTED = re.compile(r'[,"\r\n]')
 
 
 def sniff_csv(line: str) -> bool:
@@ -31,6 +30,11 @@ def sniff_csv(line: str) -> bool:
     names = header_names(line)
     plain = len(names) > 1 and all(map(_NAME.fullmatch, names)) and not _SPACED.search(line)
     return plain and find_layout(names) is not None
+
+
+def sniff_tsv(line: str) -> bool:
+    """Recognise such a header whose names are separated by tabs."""
+    return sniff_csv(line) and _separator(line) == "\t"
 
 
 def header_names(line: str) -> list[str]:
@@ -41,6 +45,11 @@ def header_names(line: str) -> list[str]:
 def read_csv(text: str, source: str = "memory") -> Corpus:
     """Read a table of words, of texts with entities, or of texts with tags, as its header tells."""
     return corpus_of_table(csv_table(text, source), "csv")
+
+
+def read_tsv(text: str, source: str = "memory") -> Corpus:
+    """Read the same with tabs; as with CSV, the header tells what separates the cells."""
+    return corpus_of_table(csv_table(text, source), "tsv")
 
 
 def csv_table(text: str, source: str, named: Mapping[str, str] | None = None) -> Table:
@@ -56,10 +65,19 @@ def csv_table(text: str, source: str, named: Mapping[str, str] | None = None) ->
 
 def write_csv(sentences: Iterable[Sentence]) -> str:
     """Write text and entities, and which types are complete where a sentence says so; reading cuts the text anew."""
+    return _table(sentences, ",")
+
+
+def write_tsv(sentences: Iterable[Sentence]) -> str:
+    """Write the same with tabs."""
+    return _table(sentences, "\t")
+
+
+def _table(sentences: Iterable[Sentence], separator: str) -> str:
     sentences = list(sentences)
     told = any(sentence.complete is not None for sentence in sentences)
-    rows = write_sentences(sentences, lambda sentence: _line(_written(sentence, told)))
-    return rows and _line(["text", "entities", *([COMPLETE_KEY] if told else [])]) + rows
+    rows = write_sentences(sentences, lambda sentence: _line(_written(sentence, told), separator))
+    return rows and _line(["text", "entities", *([COMPLETE_KEY] if told else [])], separator) + rows
 
 
 def _written(sentence: Sentence, told: bool) -> list[str]:
@@ -70,13 +88,13 @@ def _written(sentence: Sentence, told: bool) -> list[str]:
     return [text, entities, *([complete] if told else [])]
 
 
-def _line(cells: Sequence[str]) -> str:
-    return ",".join(map(_quoted, cells)) + "\n"
+def _line(cells: Sequence[str], separator: str) -> str:
+    return separator.join(_quoted(cell, separator) for cell in cells) + "\n"
 
 
-def _quoted(cell: str) -> str:
+def _quoted(cell: str, separator: str) -> str:
     """Quote a cell that holds a separator, a quote or a line end; Python's writer forgets a carriage return."""
-    return '"' + cell.replace('"', '""') + '"' if _QUOTED.search(cell) else cell
+    return '"' + cell.replace('"', '""') + '"' if any(odd in cell for odd in (separator, '"', "\r", "\n")) else cell
 
 
 def _separator(line: str) -> str:

@@ -8,7 +8,7 @@ from retainer.data.formats.binary import BINARY_FORMATS
 from retainer.data.formats.brat import read_brat, sniff_brat, write_brat
 from retainer.data.formats.conll import is_columns, names_columns, read_conll, sniff_conll, write_conll
 from retainer.data.formats.conll2012 import read_conll2012, sniff_conll2012, write_conll2012
-from retainer.data.formats.csv_table import read_csv, sniff_csv, write_csv
+from retainer.data.formats.csv_table import read_csv, read_tsv, sniff_csv, sniff_tsv, write_csv, write_tsv
 from retainer.data.formats.doccano import read_doccano, sniff_doccano, write_doccano
 from retainer.data.formats.enamex import read_enamex, sniff_enamex, write_enamex
 from retainer.data.formats.i2b2 import read_i2b2, sniff_i2b2, write_i2b2
@@ -49,13 +49,14 @@ FORMATS: dict[str, Format] = {
     "conll2012": Format(read_conll2012, write_conll2012, sniff_conll2012),
     "enamex": Format(read_enamex, write_enamex, sniff_enamex),
     "brat": Format(read_brat, write_brat, sniff_brat),
+    "tsv": Format(read_tsv, write_tsv, sniff_tsv, holds_complete=True),
     "csv": Format(read_csv, write_csv, sniff_csv, holds_complete=True),
     "conll": Format(read_conll, write_conll, sniff=lambda line: True),
 }
 """The formats by name, in the order in which a file is tried; columns come last because they can look like anything."""
 
-TABLE_FORMAT = "csv"
-"""The format whose header may also be that of columns."""
+TABLE_FORMATS = ("csv", "tsv")
+"""The formats whose header may also be that of columns."""
 COLUMN_FORMAT = "conll"
 """The format whose lines may look like plain text, so that more than the first line decides."""
 
@@ -106,6 +107,6 @@ def recognise(lines: Sequence[str]) -> str | None:
     first = lines[0] if lines else ""
     if not sniff_conll(first) or sniff_brat(first):
         name = next(name for name, format in FORMATS.items() if format.sniff(first))
-        if name not in (COLUMN_FORMAT, TABLE_FORMAT) or (name == TABLE_FORMAT and not _is_tagged(lines)):
+        if name not in (COLUMN_FORMAT, *TABLE_FORMATS) or (name in TABLE_FORMATS and not _is_tagged(lines)):
             return name
     return COLUMN_FORMAT if is_columns(lines) else None
