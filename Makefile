@@ -45,8 +45,8 @@ attack: $(READY)  ## attack readers, versions, runs and the server, at most an h
 attack-quick: $(READY)  ## the same in at most three minutes
 	$(BIN)/python benchmarks/attack.py --quick
 
-dist: $(READY)  ## wheel and sdist in dist/, tried in a clean environment, five minutes; PYTHONS=... tries other Pythons
-	$(BIN)/python benchmarks/dist.py --out dist $(addprefix --python ,$(PYTHONS))
+dist: $(READY)  ## wheel and sdist in dist/, tried in a clean environment per Python, 12 to 20 minutes each; PYTHONS=... tries other Pythons
+	$(BIN)/python benchmarks/dist.py --out dist --record results/dist.txt $(addprefix --python ,$(PYTHONS))
 
 lint: $(READY)  ## style, types
 	$(BIN)/ruff check .
