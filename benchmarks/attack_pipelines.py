@@ -151,7 +151,7 @@ def attack_folders(nlp: Any, place: Path, numbers: range, seed: int) -> base.Tal
 def main() -> int:
     """Attack, print one table, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="150 times bytes, and 30 folders")
+    parser.add_argument("--quick", action="store_true", help="80 times bytes, and 15 folders")
     parser.add_argument("--bytes", type=int)
     parser.add_argument("--folders", type=int)
     parser.add_argument("--seed", type=int, default=0)
@@ -165,10 +165,10 @@ def main() -> int:
         with base.trap(place):
             rows = {
                 "bytes": attack_bytes(
-                    nlp, place, range(options.bytes or (150 if options.quick else 2000)), options.seed
+                    nlp, place, range(options.bytes or (80 if options.quick else 2000)), options.seed
                 ),
                 "folders": attack_folders(
-                    nlp, place, range(options.folders or (30 if options.quick else 300)), options.seed
+                    nlp, place, range(options.folders or (15 if options.quick else 300)), options.seed
                 ),
             }
     print(base.table(rows))

@@ -532,13 +532,13 @@ def _too_slow(*_: Any) -> None:
 def main() -> int:
     """Attack, print one table, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a hundred folders, and 2 in real processes")
+    parser.add_argument("--quick", action="store_true", help="60 folders, and 2 in real processes")
     parser.add_argument("--folders", type=int)
     parser.add_argument("--processes", type=int, default=40, help="folders that real processes read")
     parser.add_argument("--first", type=int, default=0, help="the first folder, to repeat a failure")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    count = options.folders or (100 if options.quick else 2000)
+    count = options.folders or (60 if options.quick else 2000)
     signal.signal(signal.SIGALRM, _too_slow)
     with tempfile.TemporaryDirectory() as place:
         rows: dict[str, Tally] = {}
