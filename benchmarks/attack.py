@@ -26,6 +26,7 @@ HERE = Path(__file__).parent
 PROGRAMS = {
     "data": ("attack_data.py", "bad data files through the readers and the verbs"),
     "versions": ("attack_versions.py", "damaged version folders through verify, load and the verbs"),
+    "pipelines": ("attack_pipelines.py", "damaged pipelines of spaCy that carry a version"),
     "kill": ("attack_kill.py", "kill -9 of learn at random moments, started again"),
     "events": ("attack_events.py", "kill -9 of every verb that writes, at its file events"),
     "http": ("attack_http.py", "clients that are slow, silent, many, or lie"),

@@ -5,8 +5,9 @@
 First one random byte in every kilobyte of every file of a version with a stored parent is changed. `verify` must notice
 each, except in the card; `load` must refuse, or give the very version that was saved. Then folders are damaged at
 random and go through the Python API and the verbs, some in processes of their own: an `InputError` or status 2, or what
-was saved; nothing else, nothing that takes over ten seconds, and no more than 500 MB of memory. The exit status is 1 if
-anything failed.
+was saved; nothing else, nothing that takes over ten seconds, and no more than 500 MB of memory. Every second folder is
+of a version whose stored parent holds the factors of adapters. Some records are forged: they name a class of a module
+that leaves a file behind if anybody imports it, and are sealed again. The exit status is 1 if anything failed.
 """
 
 import argparse
@@ -23,7 +24,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +37,15 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 from retainer.data.generated import generate
+from retainer.data.io import write
 from retainer.data.tasks import hide
 from retainer.errors import InputError
+from retainer.files import sha256
 from retainer.model.generator_training import GeneratorRecipe, train_generator
 from retainer.model.tagger import quiet
 from retainer.training.learn import learn
 from retainer.training.recipe import Recipe
-from retainer.versions.lineage import CARD_FILE, RECORD_FILE, Lineage
+from retainer.versions.lineage import CARD_FILE, RECORD_FILE, Lineage, record_bytes, record_hash
 from retainer.versions.rollback import roll_back, rollback_target, versions_beside
 from retainer.versions.verify import verify_folder
 from retainer.versions.version import Version, load
@@ -50,6 +53,11 @@ from retainer.versions.version import Version, load
 SECONDS = 10
 MEGABYTES = 500
 TEXT = "play songs by miles davis in boston and then in paris"
+KINDS = {"full": 0, "adapters": 2}
+"""The versions that are damaged, and the rank of the adapters the second one was taught with."""
+PLANTED = "planted:Ran"
+"""The class that a forged record names as its method."""
+_MODULE = 'open(__file__ + ".ran", "w").close()\n\n\nclass Ran:\n    pass\n'
 
 
 class TooSlow(BaseException):
@@ -91,8 +99,11 @@ class Tally:
 # ------------------------------------------------------------------------------------------------- the versions
 
 
-def make_versions(folder: Path) -> None:
-    """Teach a tiny random encoder twice; both versions have a language model, and the second stores the first."""
+def make_versions(folder: Path, rank: int = 0) -> None:
+    """Teach a tiny random encoder twice; both versions have a language model, and the second stores the first.
+
+    With adapters, the stored parent must hold factors: else this would attack nothing new.
+    """
     torch.manual_seed(0)
     data = generate(60, seed=1, types=["artist", "city"])
     words = sorted({letter for sentence in data for word in sentence.words for letter in word.lower()})
@@ -112,10 +123,13 @@ def make_versions(folder: Path) -> None:
     recipe = Recipe(epochs=2, batch=8, base_lr=5e-3, lr=5e-3)
     small = GeneratorRecipe(epochs=1, width=8)
     for start, name, type_ in (("e", "v1", "artist"), ("v1", "v2", "city")):
-        version = learn(hide(data, [type_]), folder / start, recipe=recipe, device="cpu")
+        how = replace(recipe, adapter_rank=rank if name == "v2" else 0)
+        version = learn(hide(data, [type_]), folder / start, recipe=how, device="cpu")
         version.generators = (train_generator(data.sentences, [type_], seed=1, recipe=small),)
         version.save(folder / name, keep_parent=folder / "v1" if name == "v2" else None)
     shutil.rmtree(folder / "e")
+    if rank and b"left:" not in (folder / "v2" / "parent" / "model.safetensors.delta").read_bytes():
+        raise AssertionError("the stored parent holds no factors")
 
 
 def answers(version: Version) -> list[Any]:
@@ -132,6 +146,8 @@ class Healthy:
 
     def check(self, version: Version) -> str:
         """Say whether a version is one of them; one without hashes, or without a record, claims nothing."""
+        if version.lineage.method == PLANTED:
+            return "loaded with a forged record"
         if not version.lineage.files:
             return "loaded without a record" if not version.lineage.created else "loaded without hashes"
         saved = self.known.get(version.lineage.own_hash)
@@ -147,11 +163,11 @@ class Healthy:
 # ------------------------------------------------------------------------------------------------- single bytes
 
 
-def attack_bytes(folder: Path, healthy: Healthy, draw: random.Random) -> dict[str, Tally]:
+def attack_bytes(folder: Path, healthy: Healthy, draw: random.Random, below: str = "") -> dict[str, Tally]:
     """Change one byte in every kilobyte of every file, and return what verify and load noticed, by file."""
     rows: dict[str, Tally] = {}
     version = folder / "v2"
-    for file in sorted(path for path in version.rglob("*") if path.is_file()):
+    for file in sorted(path for path in (version / below).rglob("*") if path.is_file()):
         name = file.relative_to(version).as_posix()
         tally, whole = rows.setdefault(name, Tally()), file.read_bytes()
         for start in range(0, len(whole), 1024):
@@ -277,6 +293,46 @@ def add(file: Path, draw: random.Random) -> None:
         beside.write_bytes(file.read_bytes()[: draw.randrange(4096)])
 
 
+def plant(file: Path, draw: random.Random) -> None:
+    """Let a record or a config name a class of a stranger, and seal the record again: only its maker could tell."""
+    root = _root(file)
+    fields = _small_object(root / RECORD_FILE)
+    if not isinstance(fields.get("files"), dict) or "method" not in fields:
+        return
+    fields["method"] = PLANTED
+    config = _small_object(root / "config.json")
+    if config and draw.random() < 0.5:
+        config["auto_map"] = {name: "planted.Ran" for name in ("AutoConfig", "AutoModel", "AutoTokenizer")}
+        (root / "config.json").write_text(json.dumps(config))
+        (root / "planted.py").write_text(_MODULE)
+        fields["files"] |= {name: sha256(root / name) for name in ("config.json", "planted.py")}
+    fields["hash"] = record_hash(fields)
+    (root / RECORD_FILE).write_bytes(record_bytes(fields))
+
+
+@contextlib.contextmanager
+def trap(folder: Path) -> Iterator[Path]:
+    """Let the planted module be found by this process and those it starts, and give the file it leaves behind."""
+    (folder / "planted.py").write_text(_MODULE)
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(folder), before]))
+    sys.path.insert(0, str(folder))
+    try:
+        yield folder / "planted.py.ran"
+    finally:
+        sys.path.remove(str(folder))
+        os.environ.pop("PYTHONPATH")
+        os.environ |= {"PYTHONPATH": before} if before else {}
+
+
+def sprung(place: Path) -> bool:
+    """Say whether the planted module has run, here or in a damaged version, and set the trap again."""
+    left = [file for file in (place / "planted.py.ran", *place.glob("*/*/planted.py.ran")) if file.exists()]
+    for file in left:
+        file.unlink()
+    return bool(left) | (sys.modules.pop(PLANTED.partition(":")[0], None) is not None)
+
+
 DAMAGES: tuple[Callable[[Path, random.Random], None], ...] = (
     truncate,
     scramble,
@@ -292,12 +348,13 @@ DAMAGES: tuple[Callable[[Path, random.Random], None], ...] = (
     drop_field,
     grow,
     add,
+    plant,
 )
 
 
 def _root(file: Path) -> Path:
     """Return the folder of the version that a file lies in."""
-    return next(parent for parent in file.parents if parent.name == "v2")
+    return next(parent for parent in file.parents if parent.name in ("v2", "version"))
 
 
 def _files(folder: Path) -> list[Path]:
@@ -312,6 +369,11 @@ def _object(file: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _small_object(file: Path) -> dict[str, Any]:
+    """Read JSON where it is still a file of the folder, and not as large as a disk."""
+    return _object(file) if file in _files(file.parent) else {}
 
 
 def _set(file: Path, draw: random.Random, text: str) -> None:
@@ -352,6 +414,8 @@ def attack_folders(folder: Path, healthy: Healthy, numbers: range, seed: int) ->
             tally = rows.setdefault(row, Tally())
             with tally.case(how):
                 tally.outcomes[call()] += 1
+            if sprung(folder):
+                tally.failures.append(f"{how}: a module was imported because a record names it")
         shutil.rmtree(place)
     return rows
 
@@ -375,6 +439,8 @@ def attack_alone(folder: Path, numbers: range, seed: int) -> dict[str, Tally]:
             tally.outcomes["refused"] += 1
         except AssertionError as error:
             tally.failures.append(f"{how}: {error}")
+        if sprung(folder):
+            tally.failures.append(f"{how}: a module was imported because a record names it")
         shutil.rmtree(place)
     for tally in rows.values():
         if tally.slowest > SECONDS or tally.memory > MEGABYTES:
@@ -402,7 +468,19 @@ def _calls(place: Path, healthy: Healthy) -> dict[str, Callable[[], str]]:
         "versions_beside()": lambda: "listed" if versions_beside(version) is not None else "",
         "roll_back()": lambda: _rolled_back(version, place / "back"),
         **{f"retainer {verb}": lambda words=words: _status(words) for verb, words in _verbs(place).items()},
+        **({"retainer learn --config": lambda: _repeated(place)} if _is_forged(version) else {}),
     }
+
+
+def _is_forged(version: Path) -> bool:
+    return _small_object(version / RECORD_FILE).get("method") == PLANTED
+
+
+def _repeated(place: Path) -> str:
+    """Repeat what a forged record says, which must be refused."""
+    data = place / "data.conll"
+    write(generate(4, seed=1), data, "conll")
+    raise AssertionError(_status(["learn", str(data), "--config", str(place / "v2" / RECORD_FILE), "--out", "no"]))
 
 
 def _rolled_back(version: Path, out: Path) -> str:
@@ -454,23 +532,30 @@ def _too_slow(*_: Any) -> None:
 def main() -> int:
     """Attack, print one table, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a hundred folders, and 2 in real processes")
+    parser.add_argument("--quick", action="store_true", help="60 folders, and 2 in real processes")
     parser.add_argument("--folders", type=int)
     parser.add_argument("--processes", type=int, default=40, help="folders that real processes read")
     parser.add_argument("--first", type=int, default=0, help="the first folder, to repeat a failure")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    count = options.folders or (100 if options.quick else 2000)
+    count = options.folders or (60 if options.quick else 2000)
     signal.signal(signal.SIGALRM, _too_slow)
     with tempfile.TemporaryDirectory() as place:
-        folder = Path(place).resolve()
+        rows: dict[str, Tally] = {}
+        folders = {kind: Path(place).resolve() / kind for kind in KINDS}
         with contextlib.redirect_stderr(io.StringIO()):
-            make_versions(folder)
-            healthy = Healthy(folder)
+            for kind, rank in KINDS.items():
+                folders[kind].mkdir()
+                make_versions(folders[kind], rank)
+        healthy = {kind: Healthy(folder) for kind, folder in folders.items()}
         before, began = peak(), time.perf_counter()
-        rows = attack_bytes(folder, healthy, random.Random(options.seed))
-        rows |= attack_folders(folder, healthy, range(options.first, options.first + count), options.seed)
-        rows |= attack_alone(folder, range(2 if options.quick else options.processes), options.seed)
+        for at, (kind, folder) in enumerate(folders.items()):
+            numbers = range(options.first + at, options.first + count, len(KINDS))
+            with trap(folder):
+                found = attack_bytes(folder, healthy[kind], random.Random(options.seed), "parent" if at else "")
+                found |= attack_folders(folder, healthy[kind], numbers, options.seed)
+                found |= attack_alone(folder, range(at, 2 if options.quick else options.processes, 2), options.seed)
+            rows |= {f"{what}, {kind}" if at else what: tally for what, tally in found.items()}
     more = peak() - before
     print(table(rows))
     print(f"{count} damaged folders, {time.perf_counter() - began:.0f} s, {more:.0f} MB more memory than before")

@@ -6,6 +6,7 @@ import shutil
 import signal
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -50,6 +51,35 @@ def test_what_goes_unnoticed_is_a_failure(attack, versions, monkeypatch):
     rows = attack.attack_bytes(versions, None, random.Random(1))
     assert any("verify did not notice" in one for one in rows["config.json"].failures)
     assert not any("verify did not notice" in one for one in rows["README.md"].failures)
+
+
+def test_a_forged_record_is_read_and_runs_nothing(attack, versions):
+    """It is sealed again, so it loads, with a class of a stranger for a method, and another in the config."""
+    healthy = versions / "v2" / "config.json"
+    whole = healthy.read_bytes()
+    with attack.trap(versions):
+        for seed in range(4):
+            attack.plant(versions / "v2" / "config.json", random.Random(seed))
+            loaded = attack.load(versions / "v2", device="cpu")
+            assert attack.Healthy.check(None, loaded) == "loaded with a forged record"
+            with pytest.raises(attack.InputError, match="a record runs no code"):
+                attack._calls(versions, None)["retainer learn --config"]()
+        assert healthy.read_bytes() != whole and not attack.sprung(versions)
+
+
+def test_a_module_that_runs_is_a_failure(attack, versions, monkeypatch):
+    def importing(folder, **how):
+        importlib.import_module("planted")
+        raise attack.InputError("read, and more than read")
+
+    monkeypatch.setattr(attack, "load", importing)
+    monkeypatch.setattr(attack, "_verbs", lambda place: {})
+    with attack.trap(versions):
+        rows = attack.attack_folders(versions, SimpleNamespace(check=str), range(2), seed=1)
+    assert "planted" not in sys.modules and str(versions) not in sys.path
+    assert [failure.rpartition(": ")[2] for failure in rows["load()"].failures] == [
+        "a module was imported because a record names it"
+    ] * 2
 
 
 def test_raw_errors_and_delays_are_failures(attack, monkeypatch):

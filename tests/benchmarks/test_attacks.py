@@ -182,6 +182,34 @@ class TestEvents:
         assert wrong in found
 
 
+class TestPipelines:
+    @pytest.fixture
+    def attack(self, program):
+        return program("attack_pipelines")
+
+    @pytest.fixture
+    def nlp(self, attack, pair):
+        return attack.pipeline(pair["v2"])
+
+    def test_damaged_bytes_are_refused(self, attack, nlp, tmp_path):
+        tally = attack.attack_bytes(nlp, tmp_path, range(20), seed=1)
+        assert tally.failures == [] and tally.outcomes["refused"] > 5
+
+    def test_what_is_wrong_is_noticed(self, attack, nlp, tmp_path, monkeypatch):
+        component = type(nlp.get_pipe("retainer"))
+        from_bytes = component.from_bytes
+
+        def careless(self, data):
+            self._unpacked = None  # what the component had goes before it is clear that there is something new
+            (tmp_path / str(len(data))).touch()
+            return from_bytes(self, data)
+
+        monkeypatch.setattr(component, "from_bytes", careless)
+        monkeypatch.setattr(attack, "WAYS", (attack.cut,))
+        lost, elsewhere = attack.attack_bytes(nlp, tmp_path, range(1), seed=1).failures
+        assert "what was there before is lost" in lost and "something was written elsewhere" in elsewhere
+
+
 class TestKill:
     def test_a_difference_is_noticed(self, program, tmp_path, capsys):
         attack = program("attack_kill")

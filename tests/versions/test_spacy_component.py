@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import spacy
+import srsly
 from spacy.tokens import DocBin, Span
 from spacy.training import Example
 
@@ -123,6 +124,11 @@ def test_bytes_carry_it_too(nlp):
     for broken in (b"", b"\x80", data[:100], spacy.util.to_bytes({"retainer": lambda: b"\x81\xa4../x\xc4\x01a"}, [])):
         with pytest.raises(InputError, match=r"hold|inside"):
             other.get_pipe("retainer").from_bytes(broken)
+    for files in ({"x" * 300: b""}, {"config.json": b"", "config.json/x": b""}):
+        with pytest.raises(InputError, match=r"in these bytes cannot be unpacked \((File name too long|File exists)\)"):
+            other.get_pipe("retainer").from_bytes(srsly.msgpack_dumps(files))
+    other.get_pipe("retainer")._version = None
+    assert found(other(TEXTS[0])) == found(nlp(TEXTS[0])), "what was refused replaces nothing"
 
 
 def test_a_process_that_starts_anew_loads_it_again(nlp):

@@ -82,6 +82,9 @@ def unpack_version(data: bytes, folder: Path) -> None:
     ):
         raise InputError("these bytes hold no version; pack the pipeline again (to_bytes)")
     require_inside(files)
-    for name, content in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
+    try:
+        for name, content in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
+    except OSError as error:
+        raise InputError(f"the version in these bytes cannot be unpacked ({error.strerror}); pack it again") from error

@@ -125,10 +125,11 @@ class RetainerComponent:
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> RetainerComponent:
         """Unpack the version into a folder of its own, which is removed with the component."""
-        self._unpacked = tempfile.TemporaryDirectory(prefix="retainer-")
-        folder = Path(self._unpacked.name) / CARRIED
+        unpacked = tempfile.TemporaryDirectory(prefix="retainer-")
+        folder = Path(unpacked.name) / CARRIED
         unpack_version(data, folder)
         self._inside, self._version = require_version(folder), None
+        self._unpacked = unpacked  # only now, for with the old one goes the version that was there
         return self
 
     def __getstate__(self) -> dict[str, Any]:
