@@ -233,6 +233,10 @@ class TestNextSteps:
         )
         assert "between" not in out and "retainer learn" not in out
 
+    def test_swapped_where_a_gate_has_nothing_to_measure(self, refused):
+        says = "NEW has no type that OLD lacks, but OLD has city: are the two swapped?"
+        refused("models/v2", "models/v1", "both.conll", "--max-drop", 5, "--min-gain", 5, says=says)
+
     def test_versions_between(self, steps):
         [only] = steps(parent="another")
         assert "one by one" in only and "retainer log v2/" in only

@@ -2,7 +2,9 @@
 
 import io
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -11,6 +13,7 @@ import pytest
 from retainer.cli.main import VERBS, main
 from retainer.data.io import read, write
 from retainer.errors import InputError
+from retainer.training.progress import QuietProgress
 
 
 @pytest.fixture
@@ -117,6 +120,20 @@ class TestLearn:
         assert re.search(r"epoch 1/2 .* s, at most \d+ s left$", first) and "left" not in second
         status, out, err = run(*learn, "v3", "--quiet")
         assert status == 0 and err == "" and "learned   city" in out
+
+    def test_sigterm_keeps_what_ctrl_c_keeps(self, run, v1, here, monkeypatch):
+        """A scheduler or a container ends a run by it."""
+        done, handler = [], signal.getsignal(signal.SIGTERM)
+        monkeypatch.setattr(QuietProgress, "epoch", lambda self, epoch: done.append(epoch.number))
+        monkeypatch.setattr(QuietProgress, "step", lambda self: len(done) == 1 and os.kill(os.getpid(), signal.SIGTERM))
+        learn = ("learn", "city.jsonl", "--from", "v1", "--epochs", 3, "--out", "v2", "--quiet")
+        status, out, err = run(*learn)
+        assert (status, out) == (130, "") and "run the same command again to continue" in err
+        assert (here / "v2.partial").exists() and signal.getsignal(signal.SIGTERM) == handler
+        monkeypatch.setattr(QuietProgress, "step", lambda self: None)
+        status, out, _ = run(*learn)
+        assert status == 0 and "learned   city" in out and done == [1, 2, 3]
+        assert not list(here.glob("v2.partial*"))
 
     def test_fields_and_configuration_files(self, run, v1, here):
         (here / "run.yaml").write_text("set:\n  temperature: 0.5\n  batch: 8\nepochs: 1\nmethod: rdp\n")

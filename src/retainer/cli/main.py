@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import sys
+import threading
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from retainer.about import __version__
 from retainer.cli.arguments import call, find_command, parse
@@ -68,7 +71,24 @@ def _run(arguments: Sequence[str]) -> int:
         return _complain(str(unknown("verb", verb, VERBS)), WRONG_INPUT)
     if launch().size > 1 and verb != ON_SEVERAL_DEVICES:
         return _complain(f"`{verb}` runs in one process; call it without torchrun, which is for `learn`", WRONG_INPUT)
-    return _guarded(verb, arguments[1:])
+    with _sigterm_as_ctrl_c():
+        return _guarded(verb, arguments[1:])
+
+
+@contextlib.contextmanager
+def _sigterm_as_ctrl_c() -> Iterator[None]:
+    """Keep what is under way also where a scheduler or a container ends the program: they send SIGTERM.
+
+    Under torchrun it is torchrun that ends the processes, after one of them has said why.
+    """
+    if launch().size > 1 or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 def _guarded(verb: str, arguments: Sequence[str]) -> int:

@@ -135,6 +135,8 @@ def _no_old_gold(types: TypeSets) -> str:
 
 
 def _no_new_gold(types: TypeSets) -> str:
+    if types.dropped and not types.gained:
+        return f"NEW has no type that OLD lacks, but OLD has {', '.join(types.dropped[:8])}: are the two swapped?"
     wanted = "a type only the new version knows"
     return "" if types.learned else _no_gold("min-gain", wanted, types.gained, types)
 

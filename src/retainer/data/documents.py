@@ -94,7 +94,10 @@ def document_files(folder: Path, format: str | None = None) -> list[Path]:
     ending = document_ending(files, format)
     if ending is None:
         if (folder / "config.json").is_file():
-            raise InputError(f"{folder}: this is a model, and data are wanted here; models come before data in a call")
+            raise InputError(
+                f"{folder}: this is a model, and data are wanted here; models come before data, but `learn` and "
+                "`check` take them as --from and --model"
+            )
         raise InputError(
             f"{folder}: this is a folder; name a file in it, or a folder with documents (files whose names end in "
             f"{', '.join(DOCUMENT_ENDINGS)})"

@@ -71,7 +71,8 @@ def learn(
     """Teach a model new entity types from data in which only they are annotated, and keep what it knew.
 
     The new version is a plain Hugging Face folder. A run that was killed continues from its last kept epoch when the
-    same command is given again; epochs are kept once a minute, and on Ctrl-C (in OUT.partial).
+    same command is given again; epochs are kept once a minute, and on Ctrl-C or SIGTERM (in
+    OUT.partial).
 
     :param data: annotated file or folder in any format of docs/formats.md; detected from the content
     :param from_: the model to teach: builtin, a folder, or a hub name; a bare encoder learns its first types
