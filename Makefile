@@ -6,7 +6,7 @@ WORKERS ?= 2
 LABEL_STUDIO := 1.23.2
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: install demo test quick page-test ray-test docs-test ranks-test workers-test label-studio-test attack attack-quick dist lint format picture readme clean
+.PHONY: install demo test quick long-test page-test ray-test docs-test ranks-test workers-test label-studio-test attack attack-quick dist lint format picture readme clean
 
 install: $(READY)  ## make .venv and nothing else
 
@@ -14,8 +14,11 @@ demo: $(READY)  ## see forgetting happen, and not happen (a few minutes on two c
 	rm -rf demo
 	$(BIN)/retainer demo --out demo
 
-test: $(READY)  ## the suite, at most five minutes on two cores, no network; page-test has the rest
+test: $(READY)  ## the suite, at most five minutes on two cores, no network; long-test and page-test have the rest
 	$(PYTEST)
+
+long-test: $(READY)  ## the tests that take longest: whole paths, several processes, full disks; two minutes on two cores
+	$(PYTEST) -m long
 
 page-test: $(READY)  ## the server's page in Chromium, a few minutes on two cores, no network
 	$(PYTEST) tests/serve/page

@@ -321,6 +321,7 @@ class TestRunning:
         with pytest.raises(InputError, match="damaged"):
             documents(Bench(data, copy, TYPES, "cpu"), cells[1:])
 
+    @pytest.mark.long
     def test_several_processes_give_the_same(self, measured, data, encoder, tmp_path):
         out, cells, found, _ = measured
         progress = Notes()
@@ -328,6 +329,7 @@ class TestRunning:
         assert [one["average"] for one in again] == [one["average"] for one in found]
         assert progress.notes[0] == "2 cells, 0 measured before" and progress.notes[-1].startswith("[2/2]")
 
+    @pytest.mark.long
     def test_a_killed_bench_goes_on(self, measured, data, encoder, tmp_path, workers):
         """Killed while it learns its first version, it leaves locks and half of a run behind, and nobody minds."""
         _, cells, found, _ = measured

@@ -125,6 +125,7 @@ class TestAdvice:
         assert advised(*bounds, row("rdp", [80, 81, 82]))[0].startswith("Use rdp.")
 
 
+@pytest.mark.long
 def test_a_quick_look(tmp_path, encoder, capsys):
     write(generate(160, seed=1, types=["artist", "city"]), tmp_path / "all.conll", "conll")
     call = [

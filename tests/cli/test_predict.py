@@ -58,6 +58,7 @@ class Running:
         return usage.ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
+@pytest.mark.long
 def test_memory_is_constant_and_answers_come_before_the_input_ends(model, tmp_path):
     few = Running(model, subprocess.PIPE)
     for number in range(3):

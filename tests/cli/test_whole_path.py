@@ -97,6 +97,7 @@ def count(found, type_):
     return sum(one[0] == type_ for line in found for one in line)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", WAYS, ids="-".join)
 def test_from_a_foreign_checkpoint_to_a_pipeline(way, run, tmp_path, plain):
     kind, scheme, order, case = way

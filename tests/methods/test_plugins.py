@@ -148,6 +148,7 @@ def test_formats(installed, tmp_path):
         find_format("conl")
 
 
+@pytest.mark.long
 def test_a_record_names_the_class_and_runs_no_code(installed, tmp_path, encoder, capsys, monkeypatch):
     data, old, new = str(ROOT / "examples" / "cities.jsonl"), str(tmp_path / "v1"), str(tmp_path / "v2")
     how = ["--epochs", "1", "--device", "cpu", "--quiet"]

@@ -236,6 +236,7 @@ class TestSlowClients:
 class TestSignals:
     """One process as a user starts it: a new version is swapped in, then it is asked to stop."""
 
+    @pytest.mark.long
     def test_a_hangup_brings_the_new_version_and_the_end_answers_what_was_accepted(self, pair, tmp_path):
         link = tmp_path / "current"
         link.symlink_to(pair["v1"])

@@ -65,6 +65,7 @@ class TestLearning:
         one, again = (learn(artist, encoder, recipe=quick, seed=1, device="cpu") for _ in range(2))
         assert same(weights(one), weights(again)) and one.lineage.parent == again.lineage.parent
 
+    @pytest.mark.long
     def test_same_seed_same_result_in_another_process(self, encoder, artist, city, quick, tmp_path):
         """A fresh process that hashes otherwise against this one, in which much has happened; with a review, which
         takes the longest way."""

@@ -73,6 +73,7 @@ def installed(tmp_path):
     return tmp_path
 
 
+@pytest.mark.long
 def test_processes_and_entry_point(pair, installed, tmp_path):
     """Without any variable set or import of retainer, in a process of its own: one that hangs holds up the suite."""
     code = (

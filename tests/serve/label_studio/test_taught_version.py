@@ -1,5 +1,6 @@
 """From what Label Studio 1.23 sent to a version taught from it: by HTTP, with a job in a process of its own."""
 
+import pytest
 from serving import until
 
 from retainer.data.generated import generate
@@ -31,6 +32,7 @@ def predicted(backend):
     return version, {region["value"]["labels"][0] for one in answer["results"] for region in one["result"]}
 
 
+@pytest.mark.long
 def test_a_new_type_is_taught_and_answers_once_a_person_says_so(listening):
     first = listening.replay("setup")["model_version"]
     assert first.startswith("v1-") and predicted(listening) == (first, {"Artist"})

@@ -45,6 +45,7 @@ def test_in_the_middle_of_annotating(disk, empty_bench):
         assert project.annotations.get(1).revision == confirmed + 1 and project.texts.count() == 1
 
 
+@pytest.mark.long
 def test_in_the_middle_of_teaching(disk, full_bench, pair, monkeypatch):
     monkeypatch.setattr(job_runner, "RECORD_SECONDS", 0.2)
     with full_bench.over(disk.folder / "project", **pair) as bench:
