@@ -45,7 +45,7 @@ label-studio-test: $(READY) .venv-label-studio/ready-$(LABEL_STUDIO)  ## a real 
 attack: $(READY)  ## attack readers, versions, runs and the server, at most an hour on two cores
 	$(BIN)/python benchmarks/attack.py --out results/attack.json
 
-attack-quick: $(READY)  ## the same in at most three minutes
+attack-quick: $(READY)  ## the same in three to four minutes
 	$(BIN)/python benchmarks/attack.py --quick
 
 dist: $(READY)  ## wheel and sdist in dist/, tried in a clean environment per Python, 12 to 20 minutes each; PYTHONS=... tries other Pythons
