@@ -23,7 +23,7 @@ long-test: $(READY)  ## the tests that take longest: whole paths, several proces
 page-test: $(READY)  ## the server's page in Chromium, a few minutes on two cores, no network
 	$(PYTEST) tests/serve/page
 
-ray-test: $(READY)  ## bulk tagging and sweeps on a Ray cluster of two nodes, at most 90 seconds; installs the extra ray
+ray-test: $(READY)  ## bulk tagging and sweeps on a Ray cluster of two nodes, a minute and a half; installs the extra ray
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[ray]'
 	$(BIN)/python -m pytest tests/cluster
 
