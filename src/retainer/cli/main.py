@@ -79,12 +79,22 @@ def _run(arguments: Sequence[str]) -> int:
 def _sigterm_as_ctrl_c() -> Iterator[None]:
     """Keep what is under way also where a scheduler or a container ends the program: they send SIGTERM.
 
-    Under torchrun it is torchrun that ends the processes, after one of them has said why.
+    Ctrl-C in a terminal reaches the processes of a bench too, so they hear of it. Under torchrun it is torchrun that
+    ends the processes, after one of them has said why.
     """
+
+    def interrupt(number: int, frame: object) -> None:
+        import multiprocessing
+
+        for child in multiprocessing.active_children():
+            if child.pid:
+                os.kill(child.pid, signal.SIGINT)
+        raise KeyboardInterrupt
+
     if launch().size > 1 or threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    before = signal.signal(signal.SIGTERM, interrupt)
     try:
         yield
     finally:
