@@ -79,26 +79,26 @@ def _run(arguments: Sequence[str]) -> int:
 def _sigterm_as_ctrl_c() -> Iterator[None]:
     """Keep what is under way also where a scheduler or a container ends the program: they send SIGTERM.
 
-    Ctrl-C in a terminal reaches the processes of a bench too, so they hear of it. Under torchrun it is torchrun that
-    ends the processes, after one of them has said why.
+    Under torchrun it is torchrun that ends the processes, after one of them has said why.
     """
-
-    def interrupt(number: int, frame: object) -> None:
-        import multiprocessing
-
-        for child in multiprocessing.active_children():
-            if child.pid:
-                os.kill(child.pid, signal.SIGINT)
-        raise KeyboardInterrupt
-
     if launch().size > 1 or threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = signal.signal(signal.SIGTERM, _interrupt)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
+
+
+def _interrupt(number: int, frame: object) -> None:
+    """Interrupt this process and its children: Ctrl-C in a terminal reaches those of a bench too, SIGTERM does not."""
+    import multiprocessing
+
+    for child in multiprocessing.active_children():
+        if child.pid:
+            os.kill(child.pid, signal.SIGINT)
+    raise KeyboardInterrupt
 
 
 def _guarded(verb: str, arguments: Sequence[str]) -> int:
