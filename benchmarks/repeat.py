@@ -3,19 +3,21 @@
     python benchmarks/repeat.py CONLL2003 --out FILE [--alone 5] [--runs 20] [--jobs 10] [--method rdp]
 
 Every run learns the first two tasks of FG-1-PG-1 from the encoder in a process of its own: first ALONE runs one after
-the other, then RUNS of them, JOBS at once. The corpus has one sentence of more than 128 pieces, for which attention
-has kernels that are not repeatable unless told to be, and batches of more than 1,024 pieces, for which torch's gradient
-of embeddings is not. --torch-embeddings leaves that gradient to torch, and --not-recorded runs kernel by kernel: what
-the two cost, and what the first one is for.
+the other (only the start of the next process overlaps), then RUNS of them, JOBS at once. The corpus has one sentence of
+more than 128 pieces, for which attention has kernels that are not repeatable unless told to be, and batches of more
+than 1,024 pieces, for which torch's gradient of embeddings is not. --torch-embeddings leaves that gradient to torch,
+and --not-recorded runs kernel by kernel: what the two cost, and what the first one is for.
 """
 
 import argparse
 import json
+import statistics
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -23,6 +25,7 @@ from typing import Any
 from unittest import mock
 
 from retainer.bench.preset import preset  # isort: skip (retainer settles the threads before torch starts any)
+from filelock import FileLock
 from machine import machine
 
 from retainer.data.splits import read_splits
@@ -64,7 +67,14 @@ class Noted(Progress):
         self.notes.append(text)
 
 
-def learned(course: Course) -> Run:
+def learned(course: Course, turn: Path | None) -> Run:
+    """Wait for the ``turn`` of this run, if it is to be alone, and learn."""
+    mine: AbstractContextManager[Any] = nullcontext() if turn is None else FileLock(turn)
+    with mine:
+        return two_tasks(course)
+
+
+def two_tasks(course: Course) -> Run:
     """Learn the two tasks, and return the fingerprints of both versions and the seconds they took."""
     if course.torch_embeddings:
         mock.patch.object(step, "repeatable_embeddings", lambda device: nullcontext()).start()
@@ -88,10 +98,16 @@ def learned(course: Course) -> Run:
     return {"weights": weights, "seconds": seconds, "notes": noted.notes}
 
 
-def runs(course: Course, count: int, jobs: int) -> Iterator[Run]:
+def runs_alone(course: Course, count: int) -> Iterator[Run]:
+    """Make some runs, one after the other."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield from runs(course, count, 2, Path(folder) / "turn")
+
+
+def runs(course: Course, count: int, jobs: int, turn: Path | None = None) -> Iterator[Run]:
     """Make some runs, each in a fresh process."""
     with shared_gpu(), ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
-        for done in as_completed([pool.submit(learned, course) for _ in range(count)]):
+        for done in as_completed([pool.submit(learned, course, turn) for _ in range(count)]):
             yield done.result()
 
 
@@ -103,7 +119,8 @@ def summary(made: list[Run]) -> Run:
         "runs": len(made),
         "same": [Counter(task).most_common(1)[0][1] for task in by_task],
         "weights": [Counter(task).most_common(1)[0][0] for task in by_task],
-        "seconds": [sum(task) / len(task) for task in seconds],
+        "seconds": [statistics.fmean(task) for task in seconds],
+        "of_each_run": seconds,
         "notes": sorted({note for run in made for note in run["notes"]}),
     }
 
@@ -125,13 +142,14 @@ def main() -> None:
     parser.add_argument("--not-recorded", action="store_true")
     options = parser.parse_args()
     course = Course(**{name: getattr(options, name) for name in Course.__dataclass_fields__})
-    alone = summary(list(runs(course, options.alone, 1)))
+    alone = summary(list(runs_alone(course, options.alone)))
     print("alone", json.dumps(alone), flush=True)
-    document = {
+    company = list(runs(course, options.runs, options.jobs))
+    document: Run = {
         "machine": machine(),
         "course": {name: str(value) if name == "data" else value for name, value in vars(course).items()},
         "alone": alone,
-        "company": {"jobs": options.jobs, **summary(list(runs(course, options.runs, options.jobs)))},
+        "company": {"jobs": options.jobs, **summary(company)} if company else None,
     }
     document["course"]["data"] = options.data.name
     write_text(options.out, json.dumps(document, indent=1) + "\n")
