@@ -16,7 +16,7 @@ import json
 import statistics
 from collections import defaultdict
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
@@ -46,6 +46,8 @@ from retainer.training.recipe import Recipe
 Run = dict[str, Any]
 FEW_ENTITIES = 10
 """The entities of a taught type a cut dev set has."""
+AT_ONCE = 3
+"""Tasks of a sequence whose rules are tried at once."""
 
 
 @dataclass(frozen=True)
@@ -131,26 +133,30 @@ def of_test(student: Tagger, test: Corpus, taught: Sequence[str]) -> Evidence:
 
 
 def sequence(data: Path, case: str, seed: int, device: str) -> Run:
-    """Learn the tasks of a case, and try the rules after each."""
+    """Learn the tasks of a case, and try the rules after each while the next one is learned."""
     name, setting = case.split(":")
     known = preset(name)
     cutting = known.setting(setting)
     tasks: Plan = plan(
         read_splits(data / name), fg=cutting.fg, pg=cutting.pg, seed=seed, types=cutting.types or known.types
     )
-    rows: list[Run] = []
+    taught: list[list[str]] = []
+    found: list[Future[Run]] = []
 
     def settled(student: Tagger, parent: Tagger, dev: Corpus, seen: Evidence, *, blend: bool) -> Any:
-        test = tasks.task(len(rows) + 1).test
+        test = tasks.task(len(found) + 1).test
         assert test is not None, "presets have one"
-        rows.append({"taught": list(seen.taught), "rules": judged(seen, of_test(student, test, seen.taught), seed)})
+        taught.append(list(seen.taught))
+        found.append(pool.submit(judged, seen, of_test(student, test, seen.taught), seed))
         return usual(student, parent, dev, seen, blend=blend)
 
     usual = blend.settle
     recipe = Recipe(epochs=cutting.epochs, prior="dev")
-    with mock.patch.object(settled_student, "settle", settled):
-        for _ in TaskSequence(tasks, method("retain"), recipe=recipe, seed=seed, device=device).run():
-            pass
+    with ProcessPoolExecutor(AT_ONCE, mp_context=get_context("spawn")) as pool:
+        with mock.patch.object(settled_student, "settle", settled):
+            for _ in TaskSequence(tasks, method("retain"), recipe=recipe, seed=seed, device=device).run():
+                pass
+        rows = [{"taught": types, "rules": one.result()} for types, one in zip(taught, found, strict=True)]
     return {"case": case, "seed": seed, "tasks": rows}
 
 
