@@ -195,6 +195,8 @@ class TestNextSteps:
         call = ("models/v1", "models/forgets", "texts.txt", "--show", 0)
         hint = "To keep more of the old types (docs/which-method.md), try: retainer learn DATA --from models/v1"
         assert hint not in run(*call)[1] and hint in run(*call, "--min-agreement", 90)[1]
+        _, _, told = run(*call, "--min-agreement", 90, "--page", "c.html")
+        assert "page written to c.html\n" in told and "kept; the new version finds" in told and Path("c.html").is_file()
         assert hint not in run(*call, "--min-agreement", 0)[1], "it passed"
         first = "First read the lists of what was lost, moved or relabelled (--show 100): "
         assert run(*call, "--min-agreement", 90)[1].index(first) < run(*call, "--min-agreement", 90)[1].index(hint)

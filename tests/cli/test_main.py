@@ -301,6 +301,10 @@ class TestPredict:
         assert (status, out) == (2, "") and "some texts.txt is a file; to read it say --input 'some texts.txt'" in told
         assert run("predict", "v1", "play boston " * 500)[0] == 0, "a text may be longer than any name of a file"
 
+    def test_text_and_model_swapped(self, run, v1):
+        status, out, told = run("predict", "play boston", "v1")
+        assert (status, out) == (2, "") and "the model comes first: retainer predict v1 'play boston'" in told
+
     def test_json_lines_and_stdin(self, run, v1, here, monkeypatch):
         (here / "in.jsonl").write_text('{"text": "play boston"}\n')
         assert json.loads(run("predict", "v1", "--input", "in.jsonl")[1])["text"] == "play boston"
@@ -350,7 +354,8 @@ class TestEvaluate:
         counted = load(pair["v2"], device="cpu").evaluate("bare.conll")
         assert counted.per_type["city"].predicted and counted.micro < counted.per_type["artist"].f1
         status, out, err = run("evaluate", pair["v2"], "bare.conll", "--page", "bare.html")
-        assert status == 0 and err == "not in the data, so not scored: city\n" and "city" not in out
+        assert status == 0 and err == "not in the data, so not scored: city\npage written to bare.html\n"
+        assert "city" not in out
         assert ">city<" not in (here / "bare.html").read_text() and ">artist<" in (here / "bare.html").read_text()
         document = json.loads(run("evaluate", pair["v2"], "bare.conll", "--json", "--all")[1])
         assert document["micro"] == document["macro"] == document["old_macro"] == counted.per_type["artist"].f1
@@ -396,9 +401,10 @@ class TestCheck:
 
     def test_as_many_places_as_wanted(self, run, refused, here):
         (here / "marks.conll").write_text("".join(f"w{row} O\n. B-city\n\n" for row in range(1, 6)))
-        usual, all_, none = (run("check", "marks.conll", *more)[1] for more in ((), ("--show", 9), ("--show", 0)))
-        marked = [text.partition("punctuation mark")[2] for text in (usual, all_, none)]
+        shown = [run("check", "marks.conll", *more) for more in ((), ("--show", 9), ("--show", 0))]
+        marked = [text.partition("punctuation mark")[2] for _, text, _ in shown]
         assert [text.count(": '.'") for text in marked] == [3, 5, 0]
+        assert ["--show 100 lists more" in note for *_, note in shown] == [True, False, False]
         found = json.loads(run("check", "marks.conll", "--show", 9, "--json")[1])["findings"]
         assert max(len(one["examples"]) for one in found) == 5
         refused("check", "marks.conll", "--show", -1, says="--show -1: expected 0 or more")

@@ -180,7 +180,7 @@ def _agreement(difference: Difference, limit: float) -> GateOutcome:
     measured = {_ALL_OLD_TYPES: difference.total, **found} if len(found) > 1 else found
     broken = {
         name: f"agreement on {name} is {_beside(one.agreement, limit)} % "
-        f"({one.kept} of {entities(one.old)} kept, now {one.new})"
+        f"({one.kept} of {entities(one.old)} kept; the new version finds {one.new})"
         for name, one in measured.items()
         if one.agreement is not None and one.agreement < limit - _TOLERANCE
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retainer.cli.columns import Columns
-from retainer.cli.output import one_line, say, say_json
+from retainer.cli.output import note, one_line, say, say_json
 from retainer.data.checks import EXAMPLES_SHOWN, WEIGHT_MEANINGS, Finding, findings, type_clashes, unreadable_scripts
 from retainer.data.corpus import Corpus
 from retainer.data.io import read
@@ -43,6 +43,8 @@ def check(
         say_json({**facts, "findings": [finding.as_dict() for finding in found]})
     else:
         say(_text(facts, found))
+        if any(0 < len(finding.examples) == show < finding.count for finding in found):
+            note(f"places listed of each finding: at most {show}; --show 100 lists more")
 
 
 def _beside(corpus: Corpus, model: str, device: str, show: int) -> tuple[tuple[str, ...], list[Finding]]:

@@ -99,6 +99,7 @@ def compare(
     outcomes = gates.outcomes(found)
     if target is not None:
         write_document(target, _page(found, old, new, data, outcomes))
+        note(f"page written to {target}")
     steps = next_steps(found, before, after, old, new, outcomes)
     document = {"old": old, "new": new, "data": data, **found.as_dict(), "next_steps": steps}
     if json:

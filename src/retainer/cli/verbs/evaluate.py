@@ -58,6 +58,7 @@ def evaluate(
     if target is not None:
         called = shlex.join(["retainer", "evaluate", model, data, *(["--all"] if all else [])])
         write_document(target, page_of([assessed(version, model, scores, reliability)], data, corpus, called))
+        note(f"page written to {target}")
     means = {
         "old_macro": everything.macro_of(version.old_types),
         "new_macro": everything.macro_of(version.new_types),

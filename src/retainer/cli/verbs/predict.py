@@ -69,6 +69,8 @@ def predict(
         raise InputError("give either a TEXT or --input FILE")
     if text and os.path.isfile(text):
         raise InputError(f"{text} is a file; to read it say --input {shlex.quote(text)}")
+    if text and os.path.isdir(text) and not os.path.isdir(model) and " " in model:
+        raise InputError(f"the model comes first: retainer predict {shlex.quote(text)} {shlex.quote(model)}")
     if out is not None:
         setup = TaggerSetup(model, format or "jsonl", device, calibrated, threshold)
         return tag_in_bulk(_required_input(input), out, setup, columns, int8, _crew(jobs, ray))

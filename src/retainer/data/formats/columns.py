@@ -48,6 +48,12 @@ class Layout:
 
     name: str
     places: Mapping[str, int]
+    names: Sequence[str]
+    """What the columns of the table are called."""
+
+    def called(self, column: str) -> str:
+        """Name a column as the table does, for messages about its cells."""
+        return f"column {shortened(self.names[self.places[column]])}"
 
     def cell(self, row: Sequence[Any], column: str) -> Any:
         """Return what a row has in a column; None where the table lacks it."""
@@ -60,7 +66,7 @@ def find_layout(names: Sequence[str], named: Mapping[str, str] | None = None) ->
     for layout, (needed, further) in TABLE_LAYOUTS.items():
         places = _places(names, (*needed, *further), chosen)
         if places.keys() >= {*needed, *chosen} and len({places[column] for column in needed}) == len(needed):
-            return Layout(layout, places)
+            return Layout(layout, places, names)
     return None
 
 
@@ -72,7 +78,7 @@ def require_layout(names: Sequence[str], named: Mapping[str, str] | None = None,
         raise InputError(f"{found}; {_EXPECTED}")
     if annotated and layout.name in BARE_LAYOUTS:
         raise InputError(f"{found}, so there are texts and no annotation; {_EXPECTED}")
-    return _unambiguous(layout, names)
+    return _unambiguous(layout)
 
 
 def text_layout(names: Sequence[str], named: Mapping[str, str] | None = None) -> Layout | None:
@@ -81,15 +87,15 @@ def text_layout(names: Sequence[str], named: Mapping[str, str] | None = None) ->
     chosen = _named(names, {column: name for column, name in (named or {}).items() if column in ("text", "tokens")})
     for layout, column in (("texts", "text"), ("bare tokens", "tokens")):
         if (not chosen or column in chosen) and (places := _places(names, (column,), chosen)):
-            return _unambiguous(Layout(layout, places), names)
+            return _unambiguous(Layout(layout, places, names))
     return None
 
 
-def _unambiguous(layout: Layout, names: Sequence[str]) -> Layout:
+def _unambiguous(layout: Layout) -> Layout:
     """Refuse a table in which two columns have the name of one that is read: nobody knows which is meant."""
-    for name in (names[place] for place in layout.places.values()):
-        if names.count(name) > 1:
-            raise InputError(f"there are {names.count(name)} columns called {shortened(name)!r}; rename all but one")
+    for name in (layout.names[place] for place in layout.places.values()):
+        if (count := layout.names.count(name)) > 1:
+            raise InputError(f"there are {count} columns called {shortened(name)!r}; rename all but one")
     return layout
 
 

@@ -106,7 +106,7 @@ def _word_rows(table: Table, layout: Layout) -> Iterator[_WordRow]:
 
 
 def _word(layout: Layout, row: Sequence[Any]) -> str:
-    with error_location("word"):
+    with error_location(layout.called("word")):
         word = require_kind(layout.cell(row, "word"), str)
     if not word:
         raise InputError("the word is empty; leave the row out")
@@ -114,7 +114,7 @@ def _word(layout: Layout, row: Sequence[Any]) -> str:
 
 
 def _tag(layout: Layout, row: Sequence[Any]) -> str:
-    with error_location("tag"):
+    with error_location(layout.called("tag")):
         return require_tag(layout.cell(row, "tag"))
 
 
@@ -141,8 +141,9 @@ def _annotated(layout: Layout, row: Sequence[Any], line: int, oddities: Oddities
     if layout.name == "tokens":
         tags = words_in(layout.cell(row, "tags"), "tags")
         return _tagged(words_in(layout.cell(row, "tokens"), "words"), tags, line, oddities)
-    text, cell = _text_cell(layout, row), layout.cell(row, "entities" if layout.name == "spans" else "tags")
-    with error_location("entities"):
+    column = "entities" if layout.name == "spans" else "tags"
+    text, cell = _text_cell(layout, row), layout.cell(row, column)
+    with error_location(layout.called(column)):
         tags = tags_in(cell, certain=layout.name != "spans")
         spans = [] if tags else spans_in(cell)
     return _tagged(text.split(), tags, line, oddities) if tags else place_spans(text, spans, oddities)
@@ -156,7 +157,7 @@ def _tagged(words: list[Any], tags: list[Any], line: int, oddities: Oddities) ->
 
 def _text_cell(layout: Layout, row: Sequence[Any]) -> str:
     cell = layout.cell(row, "text")
-    with error_location("text"):
+    with error_location(layout.called("text")):
         return "" if cell is None else require_kind(cell, str)
 
 
