@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -131,6 +132,18 @@ def versions(*beside: str) -> dict[str, str]:
         "python": platform.python_version(),
         **{name: version(name) for name in packages},
     }
+
+
+def end_with_parent() -> None:
+    """End this process as soon as the one that started it is gone; one that was killed ends nobody any more."""
+    from multiprocessing import parent_process
+
+    threading.Thread(target=_end_after, args=[parent_process()], daemon=True).start()
+
+
+def _end_after(parent: Any) -> None:
+    parent.join()
+    os._exit(1)
 
 
 @contextlib.contextmanager

@@ -1,5 +1,6 @@
 """A bench whose processes are measuring, ended from outside as schedulers and containers do it."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -36,22 +37,26 @@ def soon(condition, seconds):
 
 @pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads the children of a process from /proc")
-def test_sigterm_ends_all_processes_and_the_next_call_goes_on(encoder, tmp_path):
+@pytest.mark.parametrize(("sent", "status"), [(signal.SIGTERM, 130), (signal.SIGKILL, -signal.SIGKILL)])
+def test_all_processes_end_and_the_next_call_goes_on(sent, status, encoder, tmp_path):
     write(generate(120, seed=1, types=["artist", "city"]), tmp_path / "data.conll", "conll")
     settings = ["--methods", "finetune,rdp", "--seeds", "1", "--jobs", "2", "--encoder", str(encoder)]
     out = tmp_path / "out"
     call = [sys.executable, "-m", "retainer", "bench", "own", "--data", str(tmp_path / "data.conll"), "--out", str(out)]
     endless = [*settings, "--set.epochs", "100000", "--set.patience", "0"]
+    working = []
     with subprocess.Popen([*call, *endless], stderr=subprocess.PIPE, text=True) as bench:
         try:
             assert soon(lambda: list(out.glob("bases/*.lock")), 60), "no process has begun to learn"
             working = children(bench.pid)
             assert len(working) >= 2
-            bench.send_signal(signal.SIGTERM)
+            bench.send_signal(sent)
             told = bench.communicate(timeout=30)[1]
+            assert bench.returncode == status and "Traceback" not in told, told
+            assert soon(lambda: not any(map(alive, working)), 10), "a process goes on"
         finally:
-            bench.kill()
-    assert bench.returncode == 130 and "Traceback" not in told, told
-    assert soon(lambda: not any(map(alive, working)), 10), "a process goes on"
-    done = subprocess.run([*call, *settings, "--set.epochs", "1"], capture_output=True, text=True, env=os.environ)
+            for pid in (bench.pid, *working):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
+    done = subprocess.run([*call, *settings, "--set.epochs", "1"], capture_output=True, text=True)
     assert done.returncode == 0 and len(list(out.glob("own/*/*/seed-1.json"))) == 2, done.stderr

@@ -23,7 +23,7 @@ from retainer.data.splits import read_splits
 from retainer.data.tasks import Plan, plan
 from retainer.errors import InputError
 from retainer.model.quirks import NONE
-from retainer.runtime import peak_memory, pick_device, shared_gpu
+from retainer.runtime import end_with_parent, peak_memory, pick_device, shared_gpu
 from retainer.training.learn import learn_version
 from retainer.training.request import LearnRequest, RunOptions
 from retainer.versions.version import Version, load
@@ -236,7 +236,7 @@ def _measured(bench: Bench, missing: Sequence[Cell], jobs: int) -> Iterator[tupl
     if jobs == 1 or len(missing) == 1:
         yield from ((cell, bench.measure(cell)) for cell in missing)
         return
-    with shared_gpu(), ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    with shared_gpu(), ProcessPoolExecutor(jobs, get_context("spawn"), end_with_parent) as pool:
         try:
             bases = {cell.base_key(bench.plan(cell)): cell for cell in missing if cell.method.quirks == NONE}
             for learned in as_completed([pool.submit(_learn_base, bench, cell) for cell in bases.values()]):
