@@ -186,7 +186,7 @@ class TestShowing:
         """Behind its own windows, in the last and smaller batch too; an epoch stays one pass over the data."""
         data = TaskData(replace(few, sentences=few.sentences[:21]), ("city",), text=text.sentences)
         loop = loop_of(start, data, replace(BRIEF, text_share=share))
-        assert loop.recipe.text_batch == beside and loop.steps == 3
+        assert loop.task.text.per_step(loop.recipe.batch) == beside and loop.steps == 3
         for batches in epochs_of(loop, 3):
             assert sorted(len(own) for own, *_ in batches) == [5, 8, 8]
             assert sorted(np.concatenate([own for own, *_ in batches])) == list(range(21))
@@ -197,7 +197,7 @@ class TestShowing:
     @pytest.mark.parametrize("count", [1, 7, 50])
     def test_all_are_shown_before_one_is_shown_again(self, start, few, text, count):
         loop = loop_of(start, TaskData(few, ("city",), text=text.sentences[:count]), BRIEF)
-        seen = Counter(dict.fromkeys(loop.task.text_windows.tolist(), 0))
+        seen = Counter(dict.fromkeys(loop.task.text.windows.tolist(), 0))
         assert len(seen) == count
         for number, batches in enumerate(epochs_of(loop, 6), 1):
             seen.update(int(window) for _, shown, *_ in batches for window in shown)
@@ -220,7 +220,7 @@ class TestShowing:
         data = TaskData(few, ("city",), text=text.sentences)
         loop = loop_of(start, data, replace(BRIEF, repeat=5))
         (batches,) = epochs_of(loop, 1)
-        assert all(len(shown) == loop.recipe.text_batch for _, shown, *_ in batches)
+        assert all(len(shown) == loop.task.text.per_step(loop.recipe.batch) for _, shown, *_ in batches)
 
     def test_texts_longer_than_a_window(self, start, few):
         """Their windows are texts like any other, and every word counts in one of them."""
@@ -228,9 +228,9 @@ class TestShowing:
         data = TaskData(few, ("city",), text=(long, Sentence(("to", "Oslo"))))
         loop = loop_of(start, data, BRIEF)
         task, encoded = loop.task, loop.task.slice
-        assert len(task.text_windows) > 5 and task.slice_windows == len(few)
-        assert set(encoded.window_sentences[task.text_windows]) == {24, 25}
-        counted = torch.cat([encoded.words[a:b] for w in task.text_windows for a, b in [encoded.starts[w : w + 2]]])
+        assert len(task.text.windows) > 5 and task.slice_windows == len(few)
+        assert set(encoded.window_sentences[task.text.windows]) == {24, 25}
+        counted = torch.cat([encoded.words[a:b] for w in task.text.windows for a, b in [encoded.starts[w : w + 2]]])
         assert sorted(counted[counted >= 0].tolist()) == list(range(encoded.word_count - 302, encoded.word_count))
         version = learn(few, start, recipe=BRIEF, device="cpu", text=Corpus((long,)))
         assert version.lineage.data["text"]["sentences"] == 1
@@ -238,7 +238,7 @@ class TestShowing:
     def test_recorded_steps_have_room_for_them(self, start, few, text):
         loop = loop_of(start, TaskData(few, ("city",), text=text.sentences), BRIEF)
         assert loop._batch == 16
-        for windows, length in loop.slice.shuffled(8, 0, few_shapes=True, beside=loop._text()):
+        for windows, length in loop.slice.shuffled(8, 0, few_shapes=True, beside=loop._beside()):
             assert length >= loop.slice.lengths[windows.numpy()].max() and length in (16, 24, 32, 48, 64)
 
 
@@ -287,7 +287,7 @@ class TestTheLesson:
         )
         step = TrainingStep(prepared, prepared.slice, replace(BRIEF, precision="full"))
         prepared.student.eval()
-        windows = torch.from_numpy(prepared.text_windows[:9])
+        windows = torch.from_numpy(prepared.text.windows[:9])
         terms = step._terms(windows, int(prepared.slice.lengths[windows.numpy()].max()))
         first = sum(len(sentence.words) for sentence in few)
         last = first + sum(len(sentence.words) for sentence in text.sentences[:9])
@@ -307,7 +307,7 @@ class TestTheLesson:
         step = TrainingStep(prepared, prepared.slice, BRIEF)
         seen = []
         step.task = replace(prepared, method=_Spy(prepared.method, seen))
-        windows = torch.from_numpy(prepared.text_windows[:9])
+        windows = torch.from_numpy(prepared.text.windows[:9])
         student = prepared.student.outputs(prepared.slice.batch(windows, int(prepared.slice.lengths.max())))
         logits = student.logits.detach().requires_grad_()
         step._student_output = lambda *_: replace(student, logits=logits)

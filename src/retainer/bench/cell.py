@@ -35,7 +35,7 @@ LATER = ("lr", "freeze_old_rows", "text_share", "text_limit")
 ADDED = {"repeat": 1, "prior": "none", "text_share": 1.0, "text_limit": 20_000, "adapter_rank": 0}
 """Fields of the recipe that came when cells had been measured, and the value that changes nothing: with it, a cell is
 what it was."""
-ADDED_TO_METHODS: dict[str, dict[str, Any]] = {"Retain": {"blend": "none"}}
+ADDED_TO_METHODS: dict[str, dict[str, Any]] = {"Retain": {"blend": "none", "swap_share": 0.0}}
 """The same for fields of methods, by the name of the class that has got them; a class has those of its parents too."""
 GOLD = "gold.spans.json.gz"
 """The entities of the test set, in the folder of a preset."""

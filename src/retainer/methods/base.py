@@ -130,6 +130,11 @@ class Method:
         return 0.0
 
     @property
+    def swap_share(self) -> float:
+        """How many sentences with old entities in the places of new ones a step shows beside its own, in batches."""
+        return 0.0
+
+    @property
     def blend(self) -> Literal["none", "dev"]:
         """Whether the student is moved back toward its parent as far as the dev set says, with the correction."""
         return "none"

@@ -15,11 +15,13 @@ def forward_passes(method: Method, epochs: int, text_share: float = 0.0, adapter
 
     Of every method the teacher looks once per task; a teacher whose layers or attention are wanted looks at every step.
     A method that trains the new rows alone has no backward pass through the encoder. A review learns the task a second
-    time, with as many sentences made up as there are real ones.
+    time, with as many sentences made up as there are real ones. Where mentions are swapped, the old version looks for
+    some, and then at what became of the sentences.
     """
     backward = BACKWARD_THROUGH if adapters else BACKWARD
     look = 1.0 if method.trainable == "new rows" else 1.0 + backward
     beside = text_share if method.takes_text else 0.0
     again = bool(method.needs & {"layers", "maps"}) + ("epoch_vectors" in method.needs)
     epoch = (look + again) * (1 + beside) + look * method.second_looks
-    return (1 + beside + epochs * epoch) * (3 if method.reviews else 1)
+    swaps = method.swap_share
+    return (1 + beside + 2 * bool(swaps) + epochs * (epoch + look * swaps)) * (3 if method.reviews else 1)

@@ -41,6 +41,9 @@ class Retain(Method):
     look_share: float = 0.7
     """Share of the sentences of a batch that get the second look, if they have new entities. Their weight makes up for
     the others, which get theirs in other epochs."""
+    swap_share: float = 0.0
+    """Sentences of the data that a step also shows with old entities, as the teacher finds them elsewhere in the data,
+    in the places of new ones: in batches, so 1 is as many again; 0 is none."""
     prior_correction: Literal["none", "dev"] = "dev"
     """The correction of the prior that the recipe's ``auto`` stands for."""
     blend: Literal["none", "dev"] = "none"

@@ -22,6 +22,7 @@ from retainer.runtime import repeatable, versions
 from retainer.training.checkpoint import Checkpoint, key_of
 from retainer.training.learn_task import LearnTask
 from retainer.training.loop import Diverged, TrainingLoop
+from retainer.training.mention_swaps import with_swaps
 from retainer.training.prepare import Rehearsal, prepare
 from retainer.training.prevalence import prevalence
 from retainer.training.progress import Progress
@@ -212,7 +213,7 @@ class _Run:
 
     def _trained(self, checkpoint: Checkpoint | None, rehearsal: Rehearsal | None = None) -> Trained:
         task, progress = self.task, self.options.progress
-        prepared = prepare(task.version.tagger, task.data, task.method, task.recipe, rehearsal)
+        prepared = prepare(task.version.tagger, with_swaps(task), task.method, task.recipe, rehearsal)
         loop = TrainingLoop(prepared, task.recipe, task.seed, progress, self.options.ranks)
         progress.start(f"learning {', '.join(task.taught)}", loop.steps * task.recipe.epochs)
         try:

@@ -20,7 +20,7 @@ from retainer.model.tagger import Tagger
 from retainer.plurals import amount
 from retainer.training.checkpoint import Checkpoint, State, pack_optimizer, unpack_optimizer
 from retainer.training.early_stopping import EarlyStopping, cloned
-from retainer.training.prepare import PreparedTask
+from retainer.training.prepare import Beside, PreparedTask
 from retainer.training.progress import Epoch, Progress
 from retainer.training.ranks import ALONE, Ranks
 from retainer.training.recipe import Recipe
@@ -126,7 +126,7 @@ class TrainingLoop:
     @property
     def _batch(self) -> int:
         """The most windows of a step."""
-        return self.recipe.batch + (0 if self.task.text_windows is None else self.recipe.text_batch)
+        return self.recipe.batch + self.task.beside_per_step(self.recipe.batch)
 
     def _step_function(self, step: TrainingStep) -> StepFunction:
         """Return the step; recorded and replayed where that is faster, and no other process is waited for in it."""
@@ -157,17 +157,17 @@ class TrainingLoop:
         if self.student.quirks.batch:
             return self.slice.in_order(self.recipe.batch, seed)
         few_shapes = self.student.device.type == "cuda"
-        return self.slice.shuffled(self.recipe.batch, seed, few_shapes=few_shapes, beside=self._text())
+        return self.slice.shuffled(self.recipe.batch, seed, few_shapes=few_shapes, beside=self._beside())
 
-    def _text(self) -> Windows | None:
-        """Return the windows without annotation that stand beside the next epoch.
+    def _beside(self) -> Windows | None:
+        """Return the windows that stand beside the next epoch, if there are any."""
+        shown = [self._next_of(one) for one in self.task.beside]
+        return np.concatenate(shown) if shown else None
 
-        They come in an order fixed by the seed of the run, epoch after epoch, and from the start when all were shown.
-        """
-        if self.task.text_windows is None:
-            return None
-        order = np.random.default_rng(self.seed).permutation(self.task.text_windows)
-        count = self.steps * self.recipe.text_batch
+    def _next_of(self, beside: Beside) -> Windows:
+        """Return the windows that are next, in an order fixed by the seed; from the start when all were shown."""
+        order = np.random.default_rng(self.seed).permutation(beside.windows)
+        count = self.steps * beside.per_step(self.recipe.batch)
         return np.asarray(order[np.arange(self.epoch * count, (self.epoch + 1) * count) % len(order)])
 
     def _require_finite(self, step: TrainingStep, number: int, windows: Tensor) -> None:

@@ -71,6 +71,19 @@ class Teacher:
 
 
 @dataclass(frozen=True)
+class Beside:
+    """Windows that are no part of an epoch; every step shows some beside those of the slice."""
+
+    windows: Windows
+    share: float
+    """How many a step shows, in batches."""
+
+    def per_step(self, batch: int) -> int:
+        """How many a step shows."""
+        return max(1, round(self.share * batch))
+
+
+@dataclass(frozen=True)
 class PreparedTask:
     """Everything that is fixed before the first step."""
 
@@ -87,13 +100,24 @@ class PreparedTask:
     """Words whose prediction changed by growing the head alone: 0, and measured every time."""
     open: OpenLabels | None = None
     """The new labels that stay possible at O words, if there are any."""
-    text_windows: Windows | None = None
-    """The windows without annotation, if there are any: they are no part of an epoch, but shown beside it."""
+    text: Beside | None = None
+    """The windows without annotation, if there are any."""
+    swaps: Beside | None = None
+    """The windows with old entities in the places of new ones, if there are any."""
+
+    @property
+    def beside(self) -> list[Beside]:
+        """All that is shown beside the slice."""
+        return [one for one in (self.text, self.swaps) if one is not None]
 
     @property
     def slice_windows(self) -> int:
         """The number of windows of the slice itself."""
-        return len(self.slice.lengths) - (0 if self.text_windows is None else len(self.text_windows))
+        return len(self.slice.lengths) - sum(len(one.windows) for one in self.beside)
+
+    def beside_per_step(self, batch: int) -> int:
+        """How many windows a step shows beside those of the slice."""
+        return sum(one.per_step(batch) for one in self.beside)
 
     @property
     def encoded(self) -> list[Encoded]:
@@ -136,11 +160,11 @@ def prepare(
         complete = Completeness.of(sentences, teacher.device)
         informed = _informed(seen, ruled_out(gold, complete, teacher.labels))
         memory = used.begin(tokens, informed)
-    text_windows = _windows_of(encoded, len(data.slice), len(data.sentences)) if data.text else None
+    text, swaps = _shown_beside(encoded, data, used, recipe)
     return PreparedTask(
         student=_student(teacher.grown(labels, head), recipe.adapter_rank),
         method=used,
-        slice=_epoch(encoded, text_windows, times(sentences, data.taught, recipe.repeat)),
+        slice=_epoch(encoded, [one for one in (text, swaps) if one], times(sentences, data.taught, recipe.repeat)),
         tokens=tokens,
         teacher=Teacher(
             output=_kept(informed, used),
@@ -152,7 +176,8 @@ def prepare(
         base=base,
         changed=changed,
         open=open_labels(complete, labels, len(teacher.labels.names)),
-        text_windows=text_windows,
+        text=text,
+        swaps=swaps,
     )
 
 
@@ -186,18 +211,23 @@ def _grown_head(teacher: Tagger, data: TaskData, labels: Labels, hidden: Tensor,
     return head.grow_as_released(labels, run_tagger(teacher, encoded, hidden=True).hidden, dev_gold)
 
 
-def _windows_of(encoded: Encoded, first: int, behind: int) -> Windows:
-    """Return the windows of the sentences from ``first`` to ``behind``."""
-    return np.flatnonzero((encoded.window_sentences >= first) & (encoded.window_sentences < behind))
+def _shown_beside(encoded: Encoded, data: TaskData, method: Method, recipe: Recipe) -> list[Beside | None]:
+    """Return the windows of text and of swapped sentences, which stand behind the slice in this order."""
+    first, found = len(data.slice), list[Beside | None]()
+    for sentences, share in ((data.text, recipe.text_share), (data.swaps, method.swap_share)):
+        rows = (encoded.window_sentences >= first) & (encoded.window_sentences < first + len(sentences))
+        found.append(Beside(np.flatnonzero(rows), share) if sentences else None)
+        first += len(sentences)
+    return found
 
 
-def _epoch(encoded: Encoded, text_windows: Windows | None, shown: Windows) -> Encoded:
-    """Return the slice as an epoch shows it: rare types more than once if that is asked for, and no text."""
-    if text_windows is None and (shown == 1).all():
+def _epoch(encoded: Encoded, beside: Sequence[Beside], shown: Windows) -> Encoded:
+    """Return the slice as an epoch shows it: rare types more than once if that is asked for, and the slice alone."""
+    if not beside and (shown == 1).all():
         return encoded
     turns = shown[encoded.window_sentences]
-    if text_windows is not None:
-        turns[text_windows] = 0
+    for one in beside:
+        turns[one.windows] = 0
     return encoded.in_turns(turns)
 
 

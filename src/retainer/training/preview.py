@@ -16,6 +16,7 @@ from retainer.model.decode import predicted_spans
 from retainer.runtime import repeatable
 from retainer.training.learn_task import LearnTask
 from retainer.training.loop import TrainingLoop
+from retainer.training.mention_swaps import with_swaps
 from retainer.training.prepare import PreparedTask, prepare
 from retainer.training.progress import Progress
 from retainer.training.speed.attention_maps import attention_maps
@@ -68,7 +69,7 @@ class Preview:
 def preview(task: LearnTask) -> Preview:
     """Prepare a run, try a few steps on a student that is thrown away, and report what was seen."""
     with repeatable(task.version.tagger.device, task.seed, strict=False):
-        prepared = prepare(task.version.tagger, task.data, task.method, task.recipe)
+        prepared = prepare(task.version.tagger, with_swaps(task), task.method, task.recipe)
         loop = TrainingLoop(prepared, task.recipe, task.seed, Progress())
         found = _found(task, prepared)
         pseudo_labels = _pseudo_labels(task, prepared, found)
@@ -82,7 +83,7 @@ def preview(task: LearnTask) -> Preview:
         method=task.facts["method"],
         train={"sentences": len(train), "entities": dict(sorted(train.counts.items()))},
         exemplars=task.facts["data"].get("exemplars"),
-        text=None if task.text is None else {**task.facts["data"]["text"], "batch": loop.recipe.text_batch},
+        text=_text(task, loop),
         dev=_dev(task),
         batch=loop.recipe.batch,
         steps=steps,
@@ -91,6 +92,13 @@ def preview(task: LearnTask) -> Preview:
         found=None if found is None else {type_: _shown(places) for type_, places in found.items()},
         warnings=tuple(task.warnings),
     )
+
+
+def _text(task: LearnTask, loop: TrainingLoop) -> dict[str, Any] | None:
+    """Say how much text without annotation there is, and how many sentences of it a step shows."""
+    if loop.task.text is None:
+        return None
+    return {**task.facts["data"]["text"], "batch": loop.task.text.per_step(loop.recipe.batch)}
 
 
 def _dev(task: LearnTask) -> dict[str, Any] | None:

@@ -111,11 +111,6 @@ class Recipe:
         """Return the recipe for a slice of this size: what a large batch saves, a small slice lacks in steps."""
         return dataclasses.replace(self, batch=min(self.batch, max(8, sentences // 32)))
 
-    @property
-    def text_batch(self) -> int:
-        """How many sentences without annotation a step shows, where there are any."""
-        return max(1, round(self.text_share * self.batch))
-
     def require_moving_encoder(self, trainable: str, method: str) -> None:
         """Refuse adapters for a method under which the encoder stands still: they would stand still too."""
         if self.adapter_rank and trainable == "new rows":

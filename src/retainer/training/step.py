@@ -127,8 +127,8 @@ class TrainingStep:
         return _spread(_moved(tagger.outputs(rest), places), rows, gone)
 
     def _own_rows(self, rows: int) -> int:
-        """Return how many windows of a batch are of the slice; those of unlabelled text come behind them."""
-        return rows if self.task.text_windows is None else rows - self.recipe.text_batch
+        """Return how many windows of a batch are of the slice; those shown beside it come behind them."""
+        return rows - self.task.beside_per_step(self.recipe.batch)
 
     def _with_open_labels(self, student: TaggerOutput, given: Tokens) -> TaggerOutput:
         """Merge into O the new labels that stay possible at O words; where none does, return the very same."""

@@ -37,6 +37,8 @@ class TaskData:
     text: tuple[Sentence, ...] = ()
     """Sentences without annotation. Every step shows some beside those of the slice."""
     split_rows: SplitRows = SplitRows()
+    swaps: tuple[Sentence, ...] = ()
+    """Sentences of ``train`` with old entities in the places of new ones; shown beside the slice too."""
 
     @property
     def taught(self) -> tuple[str, ...]:
@@ -50,8 +52,8 @@ class TaskData:
 
     @property
     def sentences(self) -> tuple[Sentence, ...]:
-        """All sentences to learn from; those without annotation come last."""
-        return (*self.slice, *_completed(self.text, ()))
+        """All sentences to learn from; those that are shown beside the slice come last."""
+        return (*self.slice, *_completed(self.text, ()), *self.swaps)
 
 
 def _completed(sentences: Sequence[Sentence], types: tuple[str, ...]) -> Iterator[Sentence]:

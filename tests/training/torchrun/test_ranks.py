@@ -15,16 +15,18 @@ from retainer.data.generated import generate
 from retainer.data.io import write
 from retainer.data.tasks import hide
 from retainer.errors import InputError
-from retainer.methods import METHODS
+from retainer.methods import METHODS, Retain
 from retainer.model.predict import tag
 from retainer.runtime import Launch, launch
 from retainer.training.learn import learn
 from retainer.training.loop import TrainingLoop
+from retainer.training.mention_swaps import with_swaps
 from retainer.training.prepare import prepare
 from retainer.training.process_group import attempt, device_of_process
 from retainer.training.progress import Progress
 from retainer.training.ranks import ALONE, SeveralRanks
 from retainer.training.recipe import Recipe
+from retainer.training.request import LearnRequest
 from retainer.training.task_data import TaskData
 from retainer.versions.version import load
 
@@ -67,12 +69,13 @@ def place(tmp_path_factory, wordpiece):
 
 
 def plan(folder):
-    """The runs that are compared: every method that says it can, on data, a dev set and text."""
+    """The runs that are compared: every method that says it can, on data, a dev set, text and swapped mentions."""
     usual = {"data": "city.conll", "start": "v1", "dev": "dev.conll", "recipe": RECIPE}
     blend = {"method": "retain", "fields": {"blend": "dev"}}
+    swaps = {"method": "retain", "fields": {"swap_share": 0.5}}
     runs = {
         "retain": {**usual, **blend},
-        "retain with text": {**usual, "method": "retain", "text": "text.txt", "recipe": {**RECIPE, "epochs": 2}},
+        "retain with text": {**usual, **swaps, "text": "text.txt", "recipe": {**RECIPE, "epochs": 2}},
         "rdp": {**usual, "method": "rdp"},
         "adapters": {**usual, "method": "rdp", "recipe": {**RECIPE, "adapter_rank": 4}},
         "cpfd": {**usual, "method": "cpfd"},
@@ -130,6 +133,8 @@ class TestTwoProcesses:
     def test_the_cases_are_not_empty(self, place):
         found = reports(place)[0]
         assert any(found["retain"]["prior"].values())
+        request = LearnRequest(place / "city.conll", place / "v1", method=Retain(swap_share=0.5), device="cpu")
+        assert with_swaps(request.resolve()).swaps
         assert len(found["stopped early"]["history"]) < 9
 
     def test_agree_on_everything(self, place):
