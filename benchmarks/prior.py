@@ -5,17 +5,19 @@ r"""Which rule for the prior correction? Rules side by side, fitted on half of a
         --case snips:FG-3-PG-3 --case fewnerd:FG-8-PG-2
     python benchmarks/prior.py --show FILE
 
-DATA has a folder for every preset. A case is a sequence of tasks that `retain` learns with its own rule. After every
-task each rule is fitted on one half of the dev set and judged on the other (both ways), and fitted on the whole and
-judged on the test set; and once more with a dev set cut to ten entities of every taught type. What is kept is the
-change in F1, without any correction as the start: of taught types, and macro over all.
+DATA has a folder for every preset. A case is a sequence of tasks that `retain` learns with its own rule, or a number of
+sentences from which it learns the last type alone (fewnerd:500, as with ideas.py). After every task each rule is fitted
+on one half of the dev set and judged on the other (both ways), and fitted on the whole and judged on the test set; and
+once more with a dev set cut to ten entities of every taught type. What is kept is the change in F1, without any
+correction as the start: of taught types, and macro over all.
 """
 
 import argparse
 import json
 import statistics
+import tempfile
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -26,9 +28,10 @@ from unittest import mock
 
 from retainer.bench.preset import preset  # isort: skip (retainer settles the threads before torch starts any)
 import numpy as np
+from ideas import last_type, last_type_apart
 from machine import machine
 
-from retainer.bench.task_sequence import TaskSequence
+from retainer.bench.task_sequence import TaskResult, TaskSequence
 from retainer.data.corpus import Corpus
 from retainer.data.splits import read_splits
 from retainer.data.tasks import Plan, plan
@@ -36,7 +39,7 @@ from retainer.files import write_text
 from retainer.methods import method
 from retainer.metrics.f1 import Array, Spans, gold_spans
 from retainer.model.tagger import Tagger
-from retainer.runtime import shared_gpu
+from retainer.runtime import end_with_parent, shared_gpu
 from retainer.training import blend, evidence
 from retainer.training import settled as settled_student
 from retainer.training.evidence import Evidence
@@ -132,32 +135,44 @@ def of_test(student: Tagger, test: Corpus, taught: Sequence[str]) -> Evidence:
     return replace(seen, gold=gold, judged=occurring, annotated=types)
 
 
-def sequence(data: Path, case: str, seed: int, device: str) -> Run:
+def sequence(data: Path, bases: Path, case: str, seed: int, device: str) -> Run:
     """Learn the tasks of a case, and try the rules after each while the next one is learned."""
     name, setting = case.split(":")
-    known = preset(name)
-    cutting = known.setting(setting)
-    tasks: Plan = plan(
-        read_splits(data / name), fg=cutting.fg, pg=cutting.pg, seed=seed, types=cutting.types or known.types
-    )
+    tests, results = learned(data / name, setting, seed, device, bases)
     taught: list[list[str]] = []
     found: list[Future[Run]] = []
 
     def settled(student: Tagger, parent: Tagger, dev: Corpus, seen: Evidence, *, blend: bool) -> Any:
-        test = tasks.task(len(found) + 1).test
-        assert test is not None, "presets have one"
         taught.append(list(seen.taught))
-        found.append(pool.submit(judged, seen, of_test(student, test, seen.taught), seed))
+        unused = replace(seen)  # what it has worked out so far stays behind: it is pickled while the fit below goes on
+        found.append(pool.submit(judged, unused, of_test(student, tests[len(found)], seen.taught), seed))
         return usual(student, parent, dev, seen, blend=blend)
 
     usual = blend.settle
-    recipe = Recipe(epochs=cutting.epochs, prior="dev")
-    with ProcessPoolExecutor(AT_ONCE, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(AT_ONCE, get_context("spawn"), end_with_parent) as pool:
         with mock.patch.object(settled_student, "settle", settled):
-            for _ in TaskSequence(tasks, method("retain"), recipe=recipe, seed=seed, device=device).run():
+            for _ in results:
                 pass
         rows = [{"taught": types, "rules": one.result()} for types, one in zip(taught, found, strict=True)]
     return {"case": case, "seed": seed, "tasks": rows}
+
+
+def learned(data: Path, setting: str, seed: int, device: str, bases: Path) -> tuple[list[Corpus], Iterator[TaskResult]]:
+    """Return the test sets of the tasks of a case, and the tasks as they are learned."""
+    if setting.isdecimal():
+        tasks = last_type_apart(data, seed)
+        return tests_of(tasks)[1:], last_type(data, f"{setting}d", "retain", seed, device, bases)
+    known = preset(data.name)
+    cutting = known.setting(setting)
+    types = cutting.types or known.types
+    tasks = plan(read_splits(data), fg=cutting.fg, pg=cutting.pg, seed=seed, types=types)
+    recipe = Recipe(epochs=cutting.epochs, prior="dev")
+    return tests_of(tasks), TaskSequence(tasks, method("retain"), recipe=recipe, seed=seed, device=device).run()
+
+
+def tests_of(tasks: Plan) -> list[Corpus]:
+    """Return the test set after each task; presets have one."""
+    return [test for number in range(1, len(tasks) + 1) if (test := tasks.task(number).test) is not None]
 
 
 def table(document: Run) -> str:
@@ -183,6 +198,7 @@ def main() -> None:
     parser.add_argument("--show", type=Path)
     parser.add_argument("--case", action="append", default=[])
     parser.add_argument("--seeds", default="1,2")
+    parser.add_argument("--bases", type=Path, help="keep the models that know the other types here, for another call")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
@@ -191,8 +207,9 @@ def main() -> None:
         return
     runs: list[Run] = []
     pairs = [(case, int(seed)) for case in options.case for seed in options.seeds.split(",")]
-    with shared_gpu(), ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
-        waiting = [pool.submit(sequence, options.data, *pair, options.device) for pair in pairs]
+    bases = options.bases or Path(tempfile.mkdtemp())
+    with shared_gpu(), ProcessPoolExecutor(options.jobs, get_context("spawn"), end_with_parent) as pool:
+        waiting = [pool.submit(sequence, options.data, bases, *pair, options.device) for pair in pairs]
         for done in as_completed(waiting):
             runs.append(done.result())
             runs.sort(key=lambda run: (options.case.index(run["case"]), run["seed"]))

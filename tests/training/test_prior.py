@@ -11,7 +11,7 @@ from retainer.data.labels import Labels
 from retainer.data.spans import Sentence, Span
 from retainer.data.tasks import hide
 from retainer.errors import InputError
-from retainer.methods import METHODS
+from retainer.methods import METHODS, Retain
 from retainer.metrics.f1 import Spans, score
 from retainer.model.decode import predicted_spans
 from retainer.model.quirks import RELEASED
@@ -193,13 +193,17 @@ class TestWhoGetsOne:
         assert self.resolved(first, city, method="retain", dev=DEV, prior="none").recipe.prior == "none"
 
     def test_without_a_dev_file_there_is_none_and_that_is_said(self, first, city):
-        task = self.resolved(first, city, method="retain")
+        drawn = replace(city, sentences=(*city.sentences, *(one.with_spans(()) for one in city)))
+        task = self.resolved(first, drawn, method="retain")
         assert task.recipe.prior == "none"
         [tip] = [note for note in task.notes if "prior" in note]
         assert tip == (
             "tip: with --dev FILE or --text TEXTS learn also corrects how often it expects a type "
             "(docs/methods.md#the-prior)"
         )
+        [longer] = [note for note in self.resolved(first, city, method="retain").notes if "prior" in note]
+        assert longer.startswith(f"{tip}; without either, --set.swap_share 0.5 helps where sentences were picked")
+        assert [note for note in self.resolved(first, city, method=Retain(swap_share=0.5)).notes if note == tip]
         assert not [note for note in self.resolved(first, city, method="rdp").notes if "prior" in note]
         with pytest.raises(InputError, match=r"to be corrected on a dev file \(--dev\), and none is given"):
             self.resolved(first, city, method="retain", prior="dev")

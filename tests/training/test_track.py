@@ -261,11 +261,10 @@ def test_the_verb(here, pair, few, capsys, monkeypatch):
     call = ["learn", "few.jsonl", "--from", str(pair["v1"]), "--out", "v2", "--epochs", "1", "--device", "cpu"]
     assert main([*call, "--track", "mlfow"]) == 2
     assert "there is no tracker 'mlfow' (did you mean 'mlflow'?)" in capsys.readouterr().err
-    monkeypatch.setattr("retainer.training.track.table.find_spec", lambda name: None)
-    assert main([*call, "--track", "tensorboard"]) == 2
+    with monkeypatch.context() as missing:
+        missing.setattr("retainer.training.track.table.find_spec", lambda name: None)
+        assert main([*call, "--track", "tensorboard"]) == 2
     assert "--track tensorboard needs tensorboard, which is not installed; run: pip install" in capsys.readouterr().err
-    monkeypatch.undo()
-    os.chdir(here)
     assert main([*call[:-4], "--epochs", "0", "--track", "tensorboard"]) == 2
     assert not os.path.exists("runs")
     assert main([*call, "--track", "tensorboard"]) == 0

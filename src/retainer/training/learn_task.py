@@ -9,9 +9,11 @@ from typing import Any
 
 from retainer.comparison.effect_words import TRAINING_PLACE
 from retainer.data.corpus import Corpus, fingerprint
+from retainer.data.picked import are_picked
 from retainer.data.scarcity import scarcity
 from retainer.methods import Method
 from retainer.training.oversampling import uneven
+from retainer.training.prior_source import TIP
 from retainer.training.recipe import Recipe
 from retainer.training.task_data import TaskData
 from retainer.versions.version import Version
@@ -88,7 +90,7 @@ class LearnTask:
         rare = uneven(self.data.train.sentences, self.taught) if self.recipe.repeat == 1 else ""
         notes = [f"{rare}; --set.repeat 5 shows the rarer ones up to five times an epoch"] if rare else []
         if self.prior_note:
-            notes.append(self.prior_note)
+            notes.append(self.prior_note + self._swaps_instead)
         if self.never_complete:
             notes.append(
                 f"no sentence of {self.corpus.source} names {', '.join(self.never_complete)} as complete, so nothing "
@@ -101,6 +103,21 @@ class LearnTask:
                 f"(--types {','.join((*self.taught, *unnamed))})"
             )
         return notes
+
+    @property
+    def _swaps_instead(self) -> str:
+        """Say what helps without a dev file and text, where sentences were picked for what they teach."""
+        fields = dataclasses.asdict(self.method)
+        if (
+            self.prior_note != TIP
+            or fields.get("swap_share") != 0
+            or not are_picked(self.data.train.sentences, self.new)
+        ):
+            return ""
+        return (
+            "; without either, --set.swap_share 0.5 helps where sentences were picked for their types, as these seem "
+            "to be (docs/methods.md#retain)"
+        )
 
     @cached_property
     def facts(self) -> dict[str, Any]:
