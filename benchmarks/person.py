@@ -32,7 +32,7 @@ from retainer.errors import InputError
 from retainer.files import require_writable, write_text
 from retainer.methods import method
 from retainer.model.quirks import NONE
-from retainer.runtime import shared_gpu
+from retainer.runtime import end_with_parent, shared_gpu
 from retainer.training.learn import learn
 from retainer.training.recipe import Recipe
 from retainer.versions.version import Version
@@ -188,7 +188,7 @@ def run_all(plan: Plan, seeds: Sequence[int], jobs: int) -> Iterator[Run]:
     if jobs == 1 or len(seeds) == 1:
         yield from (one(plan, seed) for seed in seeds)
         return
-    with shared_gpu(), ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    with shared_gpu(), ProcessPoolExecutor(jobs, get_context("spawn"), end_with_parent) as pool:
         for done in as_completed([pool.submit(one, plan, seed) for seed in seeds]):
             yield done.result()
 

@@ -48,7 +48,7 @@ from retainer.errors import InputError
 from retainer.files import require_writable, write_text
 from retainer.metrics.f1 import Score
 from retainer.plurals import amount
-from retainer.runtime import shared_gpu
+from retainer.runtime import end_with_parent, shared_gpu
 from retainer.training.recipe import Recipe
 from retainer.versions.version import load
 
@@ -311,7 +311,7 @@ def run_all(grid: Grid, missing: Sequence[Cell], jobs: int) -> Iterator[Run]:
             yield learned_first(grid, *base)
             yield from (measure(grid, cell) for cell in cells)
         return
-    with shared_gpu(), ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    with shared_gpu(), ProcessPoolExecutor(jobs, get_context("spawn"), end_with_parent) as pool:
         try:
             yield from _pooled(pool, grid, by_base)
         except BaseException:

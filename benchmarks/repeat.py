@@ -31,7 +31,7 @@ from machine import machine
 from retainer.data.splits import read_splits
 from retainer.data.tasks import plan
 from retainer.files import write_text
-from retainer.runtime import shared_gpu
+from retainer.runtime import end_with_parent, shared_gpu
 from retainer.training import step
 from retainer.training.learn import learn_version
 from retainer.training.progress import Progress
@@ -106,7 +106,7 @@ def runs_alone(course: Course, count: int) -> Iterator[Run]:
 
 def runs(course: Course, count: int, jobs: int, turn: Path | None = None) -> Iterator[Run]:
     """Make some runs, each in a fresh process."""
-    with shared_gpu(), ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
+    with shared_gpu(), ProcessPoolExecutor(jobs, get_context("spawn"), end_with_parent, max_tasks_per_child=1) as pool:
         for done in as_completed([pool.submit(learned, course, turn) for _ in range(count)]):
             yield done.result()
 
