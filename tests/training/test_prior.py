@@ -202,7 +202,7 @@ class TestWhoGetsOne:
             "(docs/methods.md#the-prior)"
         )
         [longer] = [note for note in self.resolved(first, city, method="retain").notes if "prior" in note]
-        assert longer.startswith(f"{tip}; without either, --set.swap_share 0.5 helps where sentences were picked")
+        assert longer.startswith(f"{tip}; without either, --set.swap_share 0.5 may help, since these sentences")
         assert [note for note in self.resolved(first, city, method=Retain(swap_share=0.5)).notes if note == tip]
         assert not [note for note in self.resolved(first, city, method="rdp").notes if "prior" in note]
         with pytest.raises(InputError, match=r"to be corrected on a dev file \(--dev\), and none is given"):

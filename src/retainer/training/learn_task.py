@@ -106,7 +106,7 @@ class LearnTask:
 
     @property
     def _swaps_instead(self) -> str:
-        """Say what helps without a dev file and text, where sentences were picked for what they teach."""
+        """Say what may help without a dev file and text, where sentences were picked for what they teach."""
         fields = dataclasses.asdict(self.method)
         if (
             self.prior_note != TIP
@@ -115,8 +115,8 @@ class LearnTask:
         ):
             return ""
         return (
-            "; without either, --set.swap_share 0.5 helps where sentences were picked for their types, as these seem "
-            "to be (docs/methods.md#retain)"
+            "; without either, --set.swap_share 0.5 may help, since these sentences seem to be picked for what they "
+            "teach (docs/methods.md#retain)"
         )
 
     @cached_property
