@@ -9,10 +9,11 @@ r"""Ideas, most of them not in the product: each tried beside `retain` on the sa
     python benchmarks/ideas.py --show FILE
 
 DATA has a folder for every preset. A case is a setting of a preset, with a dev set to choose epochs and offsets on; or
-a number of sentences from which the last type is learned by a model that has learned all others from 3,000. These are
-of the type's own slice, so nearly all of them have it; 500r are drawn from all that the model has not seen. There is no
-dev set, but with 500d. What is tried is a method, with fields of its own or of the recipe after colons, and at most one
-idea after a plus:
+a number of sentences from which the last type, or the one behind an @, is learned by a model that has learned all
+others from 3,000. These are of the type's own slice, so nearly all of them have it; with r behind the number they are
+drawn from all that the model has not seen. There is no dev set, but with d, and no text, but with t: 2,000 sentences of
+what neither the model has seen nor the task. What is tried is a method, with fields of its own or of the recipe after
+colons, and at most one idea after a plus:
 
 mean-of-epochs  a version is the mean of the weights of its best epoch and the two before it, or of its last three where
                 no epoch is chosen
@@ -35,7 +36,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from unittest import mock
 
 from retainer.bench.preset import preset  # isort: skip (retainer settles the threads before torch starts any)
@@ -71,7 +72,9 @@ WINDOW = 3
 TEMPERATURE = 0.5
 """What a teacher's scores are divided by where it is to be surer."""
 BASE = 3000
-"""Sentences the other types are learned from, where the last one is learned alone."""
+"""Sentences the other types are learned from, where one is learned alone."""
+TEXT = 2000
+"""Sentences without annotation, where there is text."""
 
 
 @dataclass
@@ -169,6 +172,48 @@ IDEAS: dict[str, Callable[[Versions], AbstractContextManager[Any]]] = {
 }
 
 
+@dataclass(frozen=True)
+class OneType:
+    """One type learned by a model that knows the others: from how many sentences, which, and what else there is."""
+
+    corpus: Path
+    sentences: int
+    drawn: bool
+    dev: bool
+    text: bool
+    type: str
+
+    @classmethod
+    def parse(cls, corpus: Path, words: str) -> Self:
+        """Read a case, such as 500dt@misc."""
+        few, _, type_ = words.partition("@")
+        count = few.rstrip("rdt")
+        marks = few.removeprefix(count)
+        return cls(corpus, int(count), "r" in marks, "d" in marks, "t" in marks, type_ or cls.types(corpus)[-1])
+
+    @staticmethod
+    def types(corpus: Path) -> tuple[str, ...]:
+        """Return the types of a corpus."""
+        known = preset(corpus.name)
+        return known.setting(min(known.settings)).types or known.types
+
+    def tasks(self, seed: int) -> Plan:
+        """Cut the corpus into two tasks: all other types, and this one."""
+        others = [type_ for type_ in self.types(self.corpus) if type_ != self.type]
+        return plan(read_splits(self.corpus), fg=len(others), pg=1, seed=seed, types=(*others, self.type))
+
+    def given(self, tasks: Plan, seed: int) -> tuple[Corpus, Corpus | None]:
+        """Return the annotated sentences, and the text beside them."""
+        picked, train = tasks.slices[1], tasks.train
+        rows = [*tasks.slices[0][BASE:], *picked]
+        random.Random(seed).shuffle(rows)
+        few = rows[: self.sentences] if self.drawn else list(picked[: self.sentences])
+        rest = sorted(set(rows) - set(few))
+        text = random.Random(seed).sample(rest, min(TEXT, len(rest))) if self.text else None
+        annotated = hide(replace(train, sentences=tuple(train[row] for row in few)), (self.type,))
+        return annotated, text and replace(train, sentences=tuple(train[row] for row in text))
+
+
 def measured(data: Path, bases: Path, case: str, tried: str, seed: int, device: str) -> Run:
     """Learn the tasks of a case with what is tried, and keep how every version scores."""
     name, setting = case.split(":")
@@ -176,8 +221,11 @@ def measured(data: Path, bases: Path, case: str, tried: str, seed: int, device: 
     versions: Versions = []
     scores = []
     with IDEAS[idea](versions):
-        call = (data / name, setting, spec, seed, device)
-        for result in last_type(*call, bases) if setting[0].isdecimal() else sequence(*call):
+        if setting[0].isdecimal():
+            results = one_type(OneType.parse(data / name, setting), spec, seed, device, bases)
+        else:
+            results = sequence(data / name, setting, spec, seed, device)
+        for result in results:
             versions.append(result.version)
             scores.append(result.task_scores.as_dict())
     return {"case": case, "tried": tried, "seed": seed, "tasks": scores}
@@ -194,39 +242,21 @@ def sequence(data: Path, setting: str, spec: str, seed: int, device: str) -> Ite
     yield from TaskSequence(tasks, method, recipe=recipe, seed=seed, device=device, thorough=True).run()
 
 
-def last_type(data: Path, sentences: str, spec: str, seed: int, device: str, bases: Path) -> Iterator[TaskResult]:
-    """Learn the last type of a corpus from so many sentences; what knows the others is made once."""
-    tasks = last_type_apart(data, seed)
-    with_dev = sentences.endswith("d")
-    task, (_, method, recipe) = tasks.task(2), variant(spec, Recipe(prior="auto" if with_dev else "none"))
-    start = base(tasks, data.name, seed, device, bases)
-    given = drawn(tasks, seed) if sentences.endswith("r") else task.train
-    few = replace(given, sentences=given.sentences[: int(sentences.rstrip("dr"))])
-    how = {"method": method, "recipe": recipe, "seed": seed, "dev": task.dev if with_dev else None, "device": device}
-    request = LearnRequest(few, start, **how)
+def one_type(case: OneType, spec: str, seed: int, device: str, bases: Path) -> Iterator[TaskResult]:
+    """Learn one type; what knows the others is made once."""
+    tasks = case.tasks(seed)
+    task, (_, method, recipe) = tasks.task(2), variant(spec, Recipe(prior="auto" if case.dev or case.text else "none"))
+    start = base(case, tasks, seed, device, bases)
+    few, text = case.given(tasks, seed)
+    how = {"method": method, "recipe": recipe, "seed": seed, "dev": task.dev if case.dev else None, "text": text}
     began = time.process_time()
-    version = learn_version(request, RunOptions(measure=False))
+    version = learn_version(LearnRequest(few, start, **how, device=device), RunOptions(measure=False))
     yield TaskResult.after(task, version, time.process_time() - began, tasks.dev_so_far(2))
 
 
-def last_type_apart(data: Path, seed: int) -> Plan:
-    """Cut a corpus into two tasks: all types but the last, and that one."""
-    known = preset(data.name)
-    types = known.setting(min(known.settings)).types or known.types
-    return plan(read_splits(data), fg=len(types) - 1, pg=1, seed=seed, types=types)
-
-
-def drawn(tasks: Plan, seed: int) -> Corpus:
-    """Return the sentences the base has not seen, in a random order, annotated with the last type alone."""
-    rows = [*tasks.slices[0][BASE:], *tasks.slices[1]]
-    random.Random(seed).shuffle(rows)
-    sentences = tuple(tasks.train[row] for row in rows)
-    return hide(replace(tasks.train, sentences=sentences), tasks.groups[1])
-
-
-def base(tasks: Plan, name: str, seed: int, device: str, bases: Path) -> Version:
-    """Return a version that knows all types but the last; the first process that needs it makes it."""
-    place = bases / f"{name}-{seed}"
+def base(case: OneType, tasks: Plan, seed: int, device: str, bases: Path) -> Version:
+    """Return a version that knows all types but one; the first process that needs it makes it."""
+    place = bases / f"{case.corpus.name}-{case.type}-{seed}"
     place.parent.mkdir(exist_ok=True)
     with FileLock(place.with_suffix(".lock")):
         if not place.exists():

@@ -6,10 +6,10 @@ r"""Which rule for the prior correction? Rules side by side, fitted on half of a
     python benchmarks/prior.py --show FILE
 
 DATA has a folder for every preset. A case is a sequence of tasks that `retain` learns with its own rule, or a number of
-sentences from which it learns the last type alone (fewnerd:500, as with ideas.py). After every task each rule is fitted
-on one half of the dev set and judged on the other (both ways), and fitted on the whole and judged on the test set; and
-once more with a dev set cut to ten entities of every taught type. What is kept is the change in F1, without any
-correction as the start: of taught types, and macro over all.
+sentences from which it learns one type alone (fewnerd:500, as with ideas.py, and always with a dev set). After every
+task each rule is fitted on one half of the dev set and judged on the other (both ways), and fitted on the whole and
+judged on the test set; and once more with a dev set cut to ten entities of every taught type. What is kept is the
+change in F1, without any correction as the start: of taught types, and macro over all.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from unittest import mock
 
 from retainer.bench.preset import preset  # isort: skip (retainer settles the threads before torch starts any)
 import numpy as np
-from ideas import last_type, last_type_apart
+from ideas import OneType, one_type
 from machine import machine
 
 from retainer.bench.task_sequence import TaskResult, TaskSequence
@@ -157,15 +157,19 @@ def sequence(data: Path, bases: Path, case: str, seed: int, device: str) -> Run:
     return {"case": case, "seed": seed, "tasks": rows}
 
 
-def learned(data: Path, setting: str, seed: int, device: str, bases: Path) -> tuple[list[Corpus], Iterator[TaskResult]]:
+Learned = tuple[list[Corpus], Iterator[TaskResult]]
+"""The test set after each task, and the tasks as they are learned."""
+
+
+def learned(corpus: Path, setting: str, seed: int, device: str, bases: Path) -> Learned:
     """Return the test sets of the tasks of a case, and the tasks as they are learned."""
-    if setting.isdecimal():
-        tasks = last_type_apart(data, seed)
-        return tests_of(tasks)[1:], last_type(data, f"{setting}d", "retain", seed, device, bases)
-    known = preset(data.name)
+    if setting[0].isdecimal():
+        one = replace(OneType.parse(corpus, setting), dev=True)
+        return tests_of(one.tasks(seed))[1:], one_type(one, "retain", seed, device, bases)
+    known = preset(corpus.name)
     cutting = known.setting(setting)
     types = cutting.types or known.types
-    tasks = plan(read_splits(data), fg=cutting.fg, pg=cutting.pg, seed=seed, types=types)
+    tasks = plan(read_splits(corpus), fg=cutting.fg, pg=cutting.pg, seed=seed, types=types)
     recipe = Recipe(epochs=cutting.epochs, prior="dev")
     return tests_of(tasks), TaskSequence(tasks, method("retain"), recipe=recipe, seed=seed, device=device).run()
 
