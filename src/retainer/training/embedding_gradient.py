@@ -2,8 +2,9 @@
 
 torch's own kernel for few indices (up to 4,096) has a race once there are more than 1,024 of them: one warp loads the
 next indices while another still compares the last ones (pytorch/pytorch#187687). About one run in ten of ours then
-took another course in the middle of an epoch, and deterministic mode does not know. Here the indices are sorted and
-every row is summed by itself.
+took another course in the middle of an epoch, and deterministic mode does not know. Here a small table (positions, or
+the two rows that say which sentence a piece is of) takes a matrix product; for a large one the indices are sorted, and
+every row is summed by itself, one gradient after the other. So a row that all pieces share would make the GPU wait.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
+
+FEW_ROWS = 1024
+"""Rows of a table up to which a product with the indices as one-hot vectors is faster than sorting them."""
 
 
 class _Lookup(torch.autograd.Function):
@@ -34,12 +38,21 @@ class _Lookup(torch.autograd.Function):
         (indices,) = ctx.saved_tensors
         flat, grad = indices.flatten(), grads[0].flatten(0, -2)
         if ctx.padding is not None:
-            grad = grad.masked_fill((flat == ctx.padding).unsqueeze(1), 0)
-        total = grad.new_zeros(ctx.rows, grad.shape[1])
-        return None, total.index_put_((flat,), grad, accumulate=True), None
+            nothing = flat == ctx.padding
+            grad = grad.masked_fill(nothing.unsqueeze(1), 0)
+            # zeros change no row: spread over all, they make none wait
+            flat = torch.where(nothing, torch.arange(len(flat), device=flat.device) % ctx.rows, flat)
+        return None, _row_sums(flat, grad, ctx.rows), None
 
 
-class _SortedGradients(TorchFunctionMode):
+def _row_sums(indices: Tensor, values: Tensor, rows: int) -> Tensor:
+    """Return a table of sums: each of the values counts for the row that its index names."""
+    if rows <= FEW_ROWS:
+        return (torch.arange(rows, device=indices.device).unsqueeze(1) == indices).to(values.dtype) @ values
+    return values.new_zeros(rows, values.shape[1]).index_put_((indices,), values, accumulate=True)
+
+
+class _RepeatableGradients(TorchFunctionMode):
     """Inside, ``F.embedding`` has this gradient wherever it has one at all."""
 
     def __torch_function__(
@@ -63,4 +76,4 @@ def _embedding(indices: Tensor, table: Tensor, padding_idx: int | None = None, *
 
 def repeatable_embeddings(device: torch.device) -> contextlib.AbstractContextManager[Any]:
     """Make the gradients of embeddings repeatable inside a block; on a CPU they are."""
-    return _SortedGradients() if device.type == "cuda" else contextlib.nullcontext()
+    return _RepeatableGradients() if device.type == "cuda" else contextlib.nullcontext()
