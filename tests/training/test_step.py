@@ -12,13 +12,13 @@ from retainer.data.tasks import hide
 from retainer.errors import InputError
 from retainer.methods import METHODS, TBCL, Retain
 from retainer.model.predict import run_tagger
-from retainer.model.tagger_output import TaggerOutput
 from retainer.model.tokenization import Tokenization
 from retainer.training.learn import learn
 from retainer.training.prepare import prepare
 from retainer.training.recipe import Recipe
+from retainer.training.second_look import moved_back
 from retainer.training.speed.attention_maps import attention_maps
-from retainer.training.step import TrainingStep, _moved
+from retainer.training.step import TrainingStep
 from retainer.training.task_data import TaskData
 
 
@@ -57,7 +57,7 @@ class TestLeavingOut:
     def test_what_is_said_moves_back_to_its_place(self):
         places = torch.tensor([[0, 2, 3, 1], [3, 0, 1, 2]])
         said = torch.randn(8, 5)
-        moved = _moved(TaggerOutput(said, said), places).logits.view(2, 4, 5)
+        moved = moved_back(said, places)
         for row in range(2):
             for at, place in enumerate(places[row]):
                 assert torch.equal(moved[row, place], said.view(2, 4, 5)[row, at])
@@ -198,27 +198,30 @@ def test_recipes_do_not_matter(first, city):
     assert "city" in version.types
 
 
-class TestTheSecondLookAtAPart:
-    """retain looks twice at sentences with new entities; a recorded step at all, and the others do not count."""
+class TestTheSecondLookInOnePass:
+    """A CPU reads a batch and what it looks at twice in one pass, only where there is something to see; a recorded step
+    takes two, looks at all, and the others do not count."""
 
-    @pytest.fixture
-    def seen(self, first, city, quick):
-        def terms(asks, **fields):
-            prepared = prepare(first.tagger, TaskData(city, ("city",)), Retain(**fields), quick)
+    @pytest.mark.parametrize(
+        ("method", "of_it"), [(Retain(look_share=1), "look"), (Retain(look_share=0.5), "look"), (TBCL(), "again_kd")]
+    )
+    def test_the_same_terms_and_gradients_as_in_two(self, first, city, quick, method, of_it):
+        def seen(asks):
+            prepared = prepare(first.tagger, TaskData(city, ("city",)), method, quick)
             step = TrainingStep(prepared, prepared.slice, replace(quick, precision="full"))
             step.asks = asks
-            step.arithmetic.tagger.eval()
-            windows = torch.arange(8)
-            return step._terms(windows, int(prepared.slice.lengths[:8].max()))
+            tagger = step.arithmetic.tagger.eval()
+            terms = step._terms(torch.arange(8), int(prepared.slice.lengths[:8].max()))
+            torch.stack(list(terms.values())).sum().backward()
+            return terms, [parameter.grad for parameter in tagger.parameters() if parameter.grad is not None]
 
-        return terms
-
-    def test_asking_which_changes_nothing(self, seen):
-        asked, told = seen(True), seen(False)
-        assert float(asked["look"].detach()) == pytest.approx(float(told["look"].detach()), rel=1e-5) != 0
-        part = seen(True, look_share=0.5)
-        recorded = seen(False, look_share=0.5)
-        assert float(part["look"].detach()) == pytest.approx(float(recorded["look"].detach()), rel=1e-5)
+        (one_pass, gradients), (two, expected) = seen(True), seen(False)
+        assert {name: float(term.detach()) for name, term in one_pass.items()} == pytest.approx(
+            {name: float(term.detach()) for name, term in two.items()}, rel=1e-5
+        )
+        assert float(two[of_it]) != 0
+        assert len(gradients) == len(expected) > 10
+        assert all(torch.allclose(a, b, rtol=1e-4, atol=1e-6) for a, b in zip(gradients, expected, strict=True))
 
     def test_a_sentence_without_new_entities_has_none(self, first, city, quick):
         bare = replace(city, sentences=tuple(sentence for sentence in city if not sentence.spans)[:4])

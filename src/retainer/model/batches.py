@@ -26,6 +26,11 @@ class Batch:
     mask: Tensor
     words: Tensor
 
+    def joined(self, other: Batch) -> Batch:
+        """Return the windows of both, which are padded to the same length."""
+        pairs = (self.ids, other.ids), (self.mask, other.mask), (self.words, other.words)
+        return Batch(*(torch.cat(pair) for pair in pairs))
+
 
 @dataclass(frozen=True)
 class Encoded:

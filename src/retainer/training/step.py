@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from retainer.methods import IGNORE, Clock, Tokens
 from retainer.model.adapters import FASTER, adapter_parameters
@@ -24,6 +23,7 @@ from retainer.training.embedding_gradient import repeatable_embeddings
 from retainer.training.prepare import PreparedTask
 from retainer.training.ranks import ALONE, Ranks
 from retainer.training.recipe import Recipe
+from retainer.training.second_look import SecondLook
 from retainer.training.speed.mixed_precision import FullPrecision, MixedPrecision, has_bfloat16
 from retainer.training.teacher_targets import merge_into_outside
 
@@ -95,36 +95,27 @@ class TrainingStep:
         ``size`` is that of the batch of all processes.
         """
         method, tagger = self.task.method, self.arithmetic.tagger
-        student = tagger.outputs(batch, method.needs)
-        if (gone := method.leave_out(given)) is not None:
-            student = replace(student, second_view=self._second_look(batch, gone.view_as(batch.ids), size))
+        gone = method.leave_out(given)
+        look = None if gone is None else self._second_look(batch, gone.view_as(batch.ids), size)
+        if look is None:
+            student = tagger.outputs(batch, method.needs)
+        else:
+            student = look.outputs(tagger, batch, method.needs, at_once=self.asks)
         if (matches := method.matches(given, self.task.memory)) is not None:
             with torch.no_grad():
                 student = replace(student, matched=tagger.head(self.epoch_vectors[matches.clamp(min=0)]))
         return student
 
-    def _second_look(self, batch: Batch, gone: Tensor, size: int) -> TaggerOutput | None:
-        """Return the student's output for sentences without some words; None where nothing is left out.
+    def _second_look(self, batch: Batch, gone: Tensor, size: int) -> SecondLook | None:
+        """Return the second look at a batch, or at a part of it; None where nothing is left out.
 
-        A part of the batch is a random part, for batches are shuffled. Where a step may ask which sentences have lost
-        words, only those are looked at; else all of the part are, and the others do not count.
+        The part is a random one, for batches are shuffled.
         """
-        tagger, share = self.arithmetic.tagger, self.task.method.look_share
+        share = self.task.method.look_share
         if share is None:
-            rest, places = self.slice.without(batch, gone)
-            return _moved(tagger.outputs(rest), places)
-        first = gone[: self.ranks.rows_among(max(1, round(share * self._own_rows(size))))]
-        rows = torch.arange(len(first), device=gone.device)
-        if self.asks:
-            rows = first.any(dim=1).nonzero().flatten()
-        if not len(rows):
-            return None
-        part = Batch(batch.ids[rows], batch.mask[rows], batch.words[rows])
-        rest, places = self.slice.without(part, gone[rows])
-        if self.asks:
-            longest = int(rest.mask.sum(dim=1).max())
-            rest = Batch(rest.ids[:, :longest], rest.mask[:, :longest], rest.words[:, :longest])
-        return _spread(_moved(tagger.outputs(rest), places), rows, gone)
+            return SecondLook.at_all(self.slice, batch, gone)
+        most = self.ranks.rows_among(max(1, round(share * self._own_rows(size))))
+        return SecondLook.at_first(self.slice, batch, gone, most, asks=self.asks)
 
     def _own_rows(self, rows: int) -> int:
         """Return how many windows of a batch are of the slice; those shown beside it come behind them."""
@@ -157,29 +148,6 @@ class TrainingStep:
         if not self.names:
             self.names, self.log = tuple(terms), values.new_zeros(self.steps, len(values))
         self.log.index_copy_(0, self.step % self.steps, values.unsqueeze(0))
-
-
-def _moved(outputs: TaggerOutput, places: Tensor) -> TaggerOutput:
-    """Put the output for a shortened batch where its positions stand in the whole one; the rest means nothing."""
-    back = places.argsort(dim=1).unsqueeze(-1)
-    rows = (_widened(tensor, places) for tensor in (outputs.logits, outputs.hidden))
-    logits, hidden = (row.gather(1, back.expand_as(row)).flatten(0, 1) for row in rows)
-    return TaggerOutput(logits, hidden)
-
-
-def _widened(tensor: Tensor, places: Tensor) -> Tensor:
-    """Return what was said of all positions of a batch as one row per window; where it ends early, zeros follow."""
-    rows = tensor.view(len(places), -1, tensor.shape[-1])
-    return rows if rows.shape[1] == places.shape[1] else F.pad(rows, (0, 0, 0, places.shape[1] - rows.shape[1]))
-
-
-def _spread(part: TaggerOutput, rows: Tensor, gone: Tensor) -> TaggerOutput:
-    """Put the output for some rows of a batch where they stand in the whole; it covers those that have lost words."""
-    changed = gone.any(dim=1)
-    covered = torch.zeros_like(changed).index_copy(0, rows, changed[rows])
-    logits = part.logits.view(len(rows), gone.shape[1], -1)
-    whole = logits.new_zeros(len(gone), *logits.shape[1:]).index_copy(0, rows, logits)
-    return TaggerOutput(whole.flatten(0, 1), part.hidden, covered=covered.unsqueeze(1).expand_as(gone).flatten())
 
 
 def _freeze(student: Tagger, recipe: Recipe, task: PreparedTask) -> None:
