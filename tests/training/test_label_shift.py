@@ -103,7 +103,7 @@ class TestLearning:
 
     def test_text_in_which_the_type_is_rare_lowers_it(self, parts):
         start, picked, text = parts
-        recipe = Recipe(epochs=3, batch=8, lr=5e-3, prior="text")
+        recipe = Recipe(epochs=1, batch=8, lr=2e-3, prior="text")
         version = learn(picked, start, method="retain", text=text, recipe=recipe, device="cpu")
         plain = learn(picked, start, method="retain", text=text, recipe=replace(recipe, prior="none"), device="cpu")
         assert LOWEST <= version.lineage.prior["city"] < 0 and version.lineage.recipe["prior"] == "text"
