@@ -9,6 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 .PHONY: install demo test quick long-test page-test ray-test docs-test ranks-test workers-test label-studio-test attack attack-quick dist lint format picture readme clean
 
 install: $(READY)  ## make .venv and nothing else
+	@echo "ready; now: . $(BIN)/activate"
 
 demo: $(READY)  ## see forgetting happen, and not happen (a few minutes on two cores)
 	rm -rf demo

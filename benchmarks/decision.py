@@ -25,8 +25,8 @@ def decision(few: Sequence[Ranking], many: Sequence[Ranking]) -> str:
         f"**Begin with `retain`, the default.** Macro F1 on the four types of CoNLL2003, two settings, {seeds} seeds: "
         f"{_macro(few, 'retain')} (`tbcl` {_macro(few, 'tbcl')}, `rdp` {_macro(few, 'rdp')}). On 18 types of Few-NERD, "
         f"four settings, {more} seeds: {_macro(many, 'retain')} (`cpfd` {_macro(many, 'cpfd')}, `rdp` "
-        f"{_macro(many, 'rdp')}). It makes {cost:.1f} times the passes of `rdp` through the encoder. Much of this is "
-        f"the corrected prior, which any method can have (`--set.prior dev`): with it `tbcl` has "
+        f"{_macro(many, 'rdp')}). It makes at most {cost:.1f} times the passes of `rdp` through the encoder. Much of "
+        f"this is the corrected prior, which any method can have (`--set.prior dev`): with it `tbcl` has "
         f"{_macro(few, 'tbcl (prior=dev)')} on CoNLL2003, `cpfd` {_macro(few, 'cpfd (prior=dev)')}, `rdp` "
         f"{_macro(few, 'rdp (prior=dev)')} (3 seeds, on which `retain` has {_macro_of(few, 'retain', (1, 2, 3))}).",
         "**Text without annotation is at hand: give it, with `--text`.** Every method with a teacher then keeps the "

@@ -30,7 +30,7 @@ CORPORA = {"conll2003": "CoNLL2003", "fewnerd": "Few-NERD", "wnut17": "WNUT17", 
 BEGIN, END = "<!-- make readme begins: {} -->", "<!-- make readme ends: {} -->"
 NOTES = {
     "joint": "all data, all types: the upper bound",
-    "partial_joint": "the same, each slice with its own types alone",
+    "partial_joint": "all data, each slice annotated with its own types",
     "finetune": "the lower bound",
     "retain": "ours, the default",
     "rdp": "CIKM 2023",

@@ -490,11 +490,13 @@ def test_bad_files(tmp_path, monkeypatch, data, format, message):
 
 
 def test_no_file_at_all(tmp_path):
-    with pytest.raises(InputError, match="nowhere: there is no such file"):
+    with pytest.raises(InputError, match="nowhere: there is no such file$"):
         read(tmp_path / "nowhere")
     with pytest.raises(InputError, match="this is a folder; name a file in it"):
         read(tmp_path)
     (tmp_path / "file").write_text("a O")
+    with pytest.raises(InputError, match=r"fille: there is no such file \(did you mean 'file'\?\)$"):
+        read(tmp_path / "fille")
     with pytest.raises(InputError, match="file/x: the file cannot be read"):
         read(tmp_path / "file" / "x")
 

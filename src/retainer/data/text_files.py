@@ -8,7 +8,7 @@ from pathlib import Path
 
 from retainer.data.foreign_files import refuse_address, refuse_foreign_bytes
 from retainer.data.gzip_blocks import GZIP_SUFFIX, unpacked
-from retainer.errors import InputError
+from retainer.errors import InputError, nearest
 from retainer.files import new_folder, refusals_about, require_writable, write_bytes, write_document
 
 _MARK = "\ufeff"
@@ -37,11 +37,18 @@ def readable(path: str) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         refuse_address(path)
-        raise InputError(f"{path}: there is no such file") from error
+        raise InputError(f"{path}: there is no such file{_meant(Path(path))}") from error
     except IsADirectoryError as error:
         raise InputError(f"{path}: this is a folder; name a file in it") from error
     except OSError as error:
         raise InputError(f"{path}: the file cannot be read ({error.strerror})") from error
+
+
+def _meant(path: Path) -> str:
+    """Return a hint at the file beside it that a misspelt path probably means, or nothing."""
+    with contextlib.suppress(OSError):
+        return nearest(path.name, (one.name for one in path.parent.iterdir()))
+    return ""
 
 
 def decode_utf8(data: bytes, path: str, line: int = 1) -> str:

@@ -116,7 +116,7 @@ class LearnTask:
             return ""
         return (
             "; without either, --set.swap_share 0.5 may help, since these sentences seem to be picked for what they "
-            "teach (docs/methods.md#retain)"
+            "teach: compare both (docs/methods.md#retain)"
         )
 
     @cached_property
