@@ -75,8 +75,8 @@ def demo(
     )
     if json:
         return say_json({method: result.as_dict() for method, result in results.items()})
-    for method, one in results.items():
-        say(f"\n{method}: F1 after each task")
+    for one in results.values():
+        say("")
         say_table(text_table(one))
     say(_verdict(results))
     say(f"page: {folder / 'report.html'}")
