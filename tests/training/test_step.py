@@ -16,7 +16,7 @@ from retainer.model.tokenization import Tokenization
 from retainer.training.learn import learn
 from retainer.training.prepare import prepare
 from retainer.training.recipe import Recipe
-from retainer.training.second_look import moved_back
+from retainer.training.second_look import SecondLook, moved_back
 from retainer.training.speed.attention_maps import attention_maps
 from retainer.training.step import TrainingStep
 from retainer.training.task_data import TaskData
@@ -222,6 +222,24 @@ class TestTheSecondLookInOnePass:
         assert float(two[of_it].detach()) != 0
         assert len(gradients) == len(expected) > 10
         assert all(torch.allclose(a, b, rtol=1e-4, atol=1e-6) for a, b in zip(gradients, expected, strict=True))
+
+    @pytest.mark.parametrize("needs", [frozenset(), frozenset({"layers"})])
+    @pytest.mark.parametrize("part", [None, 3])
+    def test_words_that_stay_have_scores_and_vectors_of_their_own(self, first, city, needs, part):
+        """Where nothing is left out the second view is the first; layers are asked for in a pass of their own."""
+        encoded = first.tagger.tokenize(city.sentences[:8], torch.device("cpu"))
+        batch, tagger = encoded.batch(torch.arange(8), int(encoded.lengths.max())), first.tagger.eval()
+        gone = torch.zeros_like(batch.mask, dtype=torch.bool)
+        look = SecondLook.at_first(encoded, batch, gone, part, asks=False) if part else None
+        look = look or SecondLook.at_all(encoded, batch, gone)
+        said = look.outputs(tagger, batch, needs, at_once=True)
+        words = batch.mask.bool()[:part].flatten()
+        for name in ("logits", "hidden"):
+            one, other = getattr(said, name), getattr(said.second_view, name)
+            assert one.shape == other.shape
+            assert torch.allclose(one[: len(words)][words], other[: len(words)][words], atol=1e-5)
+            assert part is None or not other[len(words) :].any()
+        assert (said.layers is not None) == bool(needs)
 
     def test_a_sentence_without_new_entities_has_none(self, first, city, quick):
         bare = replace(city, sentences=tuple(sentence for sentence in city if not sentence.spans)[:4])

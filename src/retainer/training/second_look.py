@@ -51,21 +51,26 @@ class SecondLook:
         """
         if at_once and not needs & {"layers", "maps"}:
             size, both = batch.ids.numel(), tagger.outputs(batch.joined(self.rest), needs)
-            said, again = TaggerOutput(both.logits[:size], both.hidden[:size]), both.logits[size:]
+            said = TaggerOutput(both.logits[:size], both.hidden[:size])
+            again = TaggerOutput(both.logits[size:], both.hidden[size:])
         else:
-            said, again = tagger.outputs(batch, needs), tagger.outputs(self.rest).logits
+            said, again = tagger.outputs(batch, needs), tagger.outputs(self.rest)
         return replace(said, second_view=self._in_place(again))
 
-    def _in_place(self, logits: Tensor) -> TaggerOutput:
-        """Put scores where they stand in the batch; those of words that were left out mean nothing."""
-        rows = moved_back(logits, self.places)
+    def _in_place(self, again: TaggerOutput) -> TaggerOutput:
+        """Put what is said of the rest where it stands in the batch; of words that were left out it means nothing."""
+        logits, hidden = (self._spread(moved_back(said, self.places)) for said in (again.logits, again.hidden))
         if self.rows is None:
-            return TaggerOutput(rows.flatten(0, 1), rows.new_empty(0))
-        whole = rows.new_zeros(len(self.gone), *rows.shape[1:]).index_copy(0, self.rows, rows)
+            return TaggerOutput(logits, hidden)
         changed = self.gone.any(dim=1)
         covered = torch.zeros_like(changed).index_copy(0, self.rows, changed[self.rows])
-        covered = covered.unsqueeze(1).expand_as(self.gone).flatten()
-        return TaggerOutput(whole.flatten(0, 1), rows.new_empty(0), covered=covered)
+        return TaggerOutput(logits, hidden, covered=covered.unsqueeze(1).expand_as(self.gone).flatten())
+
+    def _spread(self, windows: Tensor) -> Tensor:
+        """Return what is said of the windows read again as that of the whole batch; of the others, zeros."""
+        if self.rows is not None:
+            windows = windows.new_zeros(len(self.gone), *windows.shape[1:]).index_copy(0, self.rows, windows)
+        return windows.flatten(0, 1)
 
 
 def moved_back(scores: Tensor, places: Tensor) -> Tensor:
